@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import QueryError, counted, without_values
-from ..metrics.aggregates import AGGREGATES, NEGLIGIBLE
+from ..metrics.aggregates import AGGREGATES, NEGLIGIBLE, OVER_DURATIONS
 from ..ragged import Bool, Float, Int
 from ..store.cells import (
     EMPTY,
@@ -445,7 +445,7 @@ class SelectionTotals:
                         "cannot count as 0; choose missing skip or common (--missing)"
                     )
         unknown = np.isnan(selection.duration) & self.counting.any(axis=1)
-        lasting = [kind for kind in selection.aggregates if AGGREGATES[kind].needs_duration]
+        lasting = [kind for kind in selection.aggregates if kind in OVER_DURATIONS]
         if lasting and unknown.any():
             track = selection.names("track")[int(np.flatnonzero(unknown)[0])]
             raise QueryError(

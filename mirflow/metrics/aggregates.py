@@ -58,11 +58,6 @@ class ScoreAggregate(Aggregate):
     """Metrics for which it is defined: those with an orientation, those with a meaningful weighted mean, or chord
     symbol recalls."""
 
-    @property
-    def needs_duration(self) -> bool:
-        """Whether durations of the references are needed."""
-        return isinstance(self, RatioOfSums) and "duration" in (self.above, self.below)
-
 
 @dataclass(frozen=True, slots=True)
 class RatioOfSums(ScoreAggregate):
@@ -153,6 +148,7 @@ CLASSES = "classes"  # Both dims of a confusion
 DECLARED: dict[str, Aggregate] = {}  # All aggregates by name, in the order in which they are listed
 AGGREGATES: dict[str, ScoreAggregate] = {}  # Aggregates of scores that are one number per track
 RATIOS: dict[str, RatioOfSums] = {}
+OVER_DURATIONS: set[str] = set()  # Names of those that need the durations of the references
 STATISTICS: dict[str, Statistic] = {}  # The two kinds of aggregates of scores
 RATIO_AGGREGATES: dict[str, OutcomeRatio | StatisticOfSums] = {}
 """Aggregates of counts by class of both sides, by outcome, or along a dim, all computed from sums over tracks."""
@@ -195,6 +191,8 @@ def declare(aggregate: Aggregate) -> Aggregate:
     for table, kinds_in_table in TABLES:
         if isinstance(aggregate, kinds_in_table):
             table[aggregate.name] = aggregate
+    if isinstance(aggregate, RatioOfSums) and "duration" in (aggregate.above, aggregate.below):
+        OVER_DURATIONS.add(aggregate.name)
     return aggregate
 
 
@@ -344,6 +342,6 @@ def allowed_aggregates(listed: str) -> list[str]:
         aggregate
         for name, aggregate in AGGREGATES.items()
         # Stores of published scores do not list aggregates over durations, which they do not hold.
-        if name not in names and not (name in _SHIPPED and aggregate.needs_duration)
+        if name not in names and not (name in _SHIPPED and name in OVER_DURATIONS)
     )
     return [*names, *(aggregate.name for aggregate in later if _LISTED[aggregate.requires] in names)]

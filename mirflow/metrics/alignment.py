@@ -30,7 +30,6 @@ import math
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,44 +71,46 @@ class Timestamps:
         return sum_by(self.owner, values, len(self.counts)) / self.counts
 
 
-_of_events = partial(metric, weight=Weight("number of events", "events"), literature="@mauch2010lyrics")
-
-
-@_of_events(
-    "Percentage correct",
-    key="pc",
-    aliases=("PC", "percentage_of_correct_onsets"),
-    parameters=(Parameter("window", 0.3, "s", least=0.0, help="largest correct deviation", mir_eval="window"),),
-)
-def _percentage_correct(stamps: Timestamps, measure: Measure) -> tuple[Float, Int]:
-    """Share of the events within a window around their reference."""
-    correct = stamps.error <= float(measure["window"])
-    return stamps.mean(correct.astype(np.float64)), stamps.counts
+_EVENTS = Weight("number of events", "events")
 
 
 @family(
-    Weight("number of events", "events"),
+    _EVENTS,
     {
-        f"{statistic}_absolute_error": {
-            "title": f"{statistic.capitalize()} absolute error",
-            "summary": f"{statistic} of the absolute differences between the two times of each event",
-            "key": key,
-            "aliases": (f"{statistic}_asynchrony",),
-            "pooling": pooling,
-        }
-        for statistic, key, pooling in (("median", "mae", "none"), ("mean", "aae", "exact"))
+        "percentage_correct": {
+            "title": "Percentage correct",
+            "summary": "share of the events within a window around their reference",
+            "key": "pc",
+            "aliases": ("PC", "percentage_of_correct_onsets"),
+            "parameters": (
+                Parameter("window", 0.3, "s", least=0.0, help="largest correct deviation", mir_eval="window"),
+            ),
+        },
+        **{
+            f"{statistic}_absolute_error": {
+                "title": f"{statistic.capitalize()} absolute error",
+                "summary": f"{statistic} of the absolute differences between the two times of each event",
+                "key": key,
+                "aliases": (f"{statistic}_asynchrony",),
+                "range": (0.0, float("inf")),
+                "orientation": "lower",
+                "unit": "s",
+                "perfect": 0.0,
+                "pooling": pooling,
+                "mir_eval": "absolute_error",
+            }
+            for statistic, key, pooling in (("median", "mae", "none"), ("mean", "aae", "exact"))
+        },
     },
-    range=(0.0, float("inf")),
-    orientation="lower",
-    unit="s",
-    perfect=0.0,
-    mir_eval="absolute_error",
     literature="@mauch2010lyrics",
 )
-def _absolute_errors(name: str, stamps: Timestamps, measure: Measure) -> tuple[Float, Int]:
-    """Median or mean of the absolute differences."""
-    median = name == "median_absolute_error"
-    return medians(stamps.error, stamps.counts) if median else stamps.mean(stamps.error), stamps.counts
+def _errors(name: str, stamps: Timestamps, measure: Measure) -> tuple[Float, Int]:
+    """Share of small differences, or the median or mean of the absolute differences."""
+    if name == "median_absolute_error":
+        return medians(stamps.error, stamps.counts), stamps.counts
+    correct = name == "percentage_correct"
+    values = (stamps.error <= float(measure["window"])).astype(np.float64) if correct else stamps.error
+    return stamps.mean(values), stamps.counts
 
 
 @metric(
@@ -148,8 +149,9 @@ def _percentage_correct_segments(stamps: Timestamps, measure: Measure) -> tuple[
     return divide(overlap, total, np.nan), total
 
 
-@_of_events(
+@metric(
     "Karaoke perceptual metric",
+    _EVENTS,
     key="perceptual",
     mir_eval="karaoke_perceptual_metric",
     range=(0.0, 1.0001),

@@ -30,24 +30,18 @@ Those of `mirflow.metrics.beat`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
-import numpy as np
-
 from ..annotations.annotation import Annotation
-from ..annotations.collection import Collection
-from ..ragged import Bool
 from .base import Doubt, Task
 from .beat import *  # noqa: F403
 from .beat import FUNCTIONS
 from .beat import __all__ as __all__
-from .beat.metrics import CONVENTIONS, doubt_tempi
+from .beat.metrics import CONVENTIONS, doubt_tempi, suspect_labels
 from .beat.metrics import DOUBTS as OF_BEATS
 from .event_errors import BEATS
-from .measures import Measure
 
 
 def doubt_positions(annotation: Annotation) -> str:
@@ -66,18 +60,12 @@ def doubt_positions(annotation: Annotation) -> str:
     )
 
 
-def suspect_positions(measures: Sequence[Measure], annotations: Collection) -> Bool:
-    """Mask all annotations if any label may be the second position of a bar."""
-    vocabulary = annotations.rows.labels or ()
-    return np.full(len(annotations), "2" in vocabulary, dtype=np.bool_)
-
-
 DOUBTS = (
     Doubt(
         "positions",
         "labels are positions in the bar, of which others than 1 are scored as downbeats: data in memory of all beats",
         of_side=doubt_positions,
-        suspects=suspect_positions,
+        suspects=partial(suspect_labels, r"2\Z"),  # the second position of a bar
     ),
     # Bars may last much longer than beats, up to about 12 s.
     *(replace(doubt, of_side=partial(doubt_tempi, far=12.0)) if doubt.rule == "tempi" else doubt for doubt in OF_BEATS),

@@ -40,7 +40,7 @@ from ..errors import AnnotationError, MetricError, refuse_unknown, suggest
 from ..kernels.intervals import batches
 from ..kernels.matching import match
 from ..kernels.ratios import Scored, rate, share
-from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
+from ..ragged import Column, Float, Int, Ragged, offsets_of, rows_of
 from ..theory.general_midi import DRUM_MAPS, DrumMap, pitch_of
 from ..theory.pitch import HIGHEST_MIDI
 from .base import Convention, Doubt, Pairs, Shared, Sparse, Task, by_name, computed_by, refuse_unjudged, score_by
@@ -65,15 +65,6 @@ class ClassHits:
     references: Int
     """With octaves, the sum of matched hits and misses, which may stem from different rates."""
     estimates: Int  # int64 (pairs, classes)
-
-    def rate(self, what: str, measure: Measure) -> tuple[Float, Bool]:
-        """Precision, recall or F-measure of each class, and which classes count: (pairs, classes) each.
-
-        Those of either side count, or all.
-        """
-        zero_division = float(measure["zero_division"])
-        score, _ = rate(what, self.matched, self.references, self.estimates, otherwise=zero_division)
-        return score, (self.references + self.estimates > 0) | (measure["absent"] == "counted")
 
 
 _BATCH = 2**16  # Hits of both sides processed at once, so that results fit into the cache
@@ -169,7 +160,22 @@ def rates(what: str, drums: Drums, measure: Measure) -> Scored:
     return rate(what, *counts, otherwise=float(measure["zero_division"]))
 
 
-@family(
+def _class_rates(name: str, drums: Drums, measure: Measure) -> Scored | Sparse:
+    """Rate of the hits of each class that counts, those of either side or all, or their mean."""
+    classes, (kind, what) = drums.classes(measure), name.split("_", 1)
+    zero_division = float(measure["zero_division"])
+    score, _ = rate(what, classes.matched, classes.references, classes.estimates, otherwise=zero_division)
+    counting = (classes.references + classes.estimates > 0) | (measure["absent"] == "counted")
+    if kind == "class":
+        index, attrs = np.argwhere(counting), {"long_name": "score by class", "units": "1"}
+        return Sparse(("class",), (classes.classes,), index, score[tuple(index.T)], attrs, float("nan"))
+    total = np.zeros(len(score))
+    for column in np.where(counting, score, 0.0).T:  # summed sequentially, whatever the number of pairs
+        total += column
+    return share(total, counting.sum(axis=1), zero_division)
+
+
+means = family(
     Weight("number of classes that count", "classes"),
     {
         f"mean_{name}": {"title": f"{title}, mean over classes", "summary": f"mean over the classes of the {summary}"}
@@ -179,19 +185,8 @@ def rates(what: str, drums: Drums, measure: Measure) -> Scored:
     pooling="micro",
     itemwise=True,
     literature=_LITERATURE,
-)
-def means(name: str, drums: Drums, measure: Measure) -> Scored:
-    """Mean of the rates of the counted classes."""
-    classes = drums.classes(measure)
-    score, counting = classes.rate(name.removeprefix("mean_"), measure)
-    single = np.where(counting, score, 0.0)
-    total = np.zeros(len(single))
-    for column in single.T:  # summed sequentially, whatever the number of pairs
-        total += column
-    return share(total, counting.sum(axis=1), float(measure["zero_division"]))
-
-
-@family(
+)(_class_rates)
+rates_by_class = family(
     Weight("none; by_class has the numbers of hits", "hits"),
     {
         f"class_{name}": {"title": f"{title} by class", "summary": f"{summary}, of each class"}
@@ -202,14 +197,7 @@ def means(name: str, drums: Drums, measure: Measure) -> Scored:
     dims=("class",),
     default=False,
     literature=_LITERATURE,
-)
-def rates_by_class(name: str, drums: Drums, measure: Measure) -> Sparse:
-    """Rate of the hits of each counted class; NaN for other classes."""
-    classes = drums.classes(measure)
-    score, counting = classes.rate(name.removeprefix("class_"), measure)
-    index = np.argwhere(counting)
-    attrs = {"long_name": "score by class", "units": "1"}
-    return Sparse(("class",), (classes.classes,), index, score[tuple(index.T)], attrs, float("nan"))
+)(_class_rates)
 
 
 @metric(

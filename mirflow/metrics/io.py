@@ -43,19 +43,22 @@ def opened(file: File) -> Iterator[IO[str]]:
         yield lines
 
 
-def splitter(delimiter: str, cuts: int) -> Callable[[str], list[str]]:
-    """Make a function that splits a stripped line at most `cuts` times; 0: everywhere."""
-    if delimiter == BLANKS:  # equivalent to the regular expression, but several times faster
-        return lambda line: line.split(maxsplit=cuts or -1) or [""]
-    split = re.compile(delimiter).split
-    return lambda line: split(line, maxsplit=cuts)
+def split_lines(
+    file: IO[str], delimiter: str, cuts: int, comment: str | None, header: bool = False
+) -> Iterator[tuple[int, str, list[str]]]:
+    """Iterate over lines with their numbers and fields, without comments and header.
 
-
-def read_lines(lines: IO[str], comment: str | None, header: bool = False) -> Iterator[tuple[int, str]]:
-    """Iterate over lines with their numbers, without comments and header."""
-    is_comment = (lambda line: None) if comment is None else re.compile(f"^{comment}").match
-    first = 1 + header
-    return ((number, line) for number, line in enumerate(islice(lines, first - 1, None), first) if not is_comment(line))
+    Lines are split at most `cuts` times; 0: everywhere.
+    """
+    split, is_comment = re.compile(delimiter).split, re.compile(f"^{comment}").match
+    for number, line in enumerate(islice(file, int(header), None), 1 + header):
+        if comment is not None and is_comment(line):
+            continue
+        stripped = line.strip()
+        if delimiter == BLANKS:  # equivalent to the regular expression, but several times faster
+            yield number, line, stripped.split(maxsplit=cuts or -1) or [""]
+        else:
+            yield number, line, split(stripped, maxsplit=cuts)
 
 
 _documented = documented(
@@ -104,12 +107,10 @@ def load_delimited(
     ([0.5, 1.0], ['one', 'and two'])
     """
     count = len(converters)
-    split = splitter(delimiter, count - 1)
     rows: list[list[str]] = []
     places: list[tuple[int, str]] = []
     with opened(filename) as file:
-        for number, line in read_lines(file, comment):
-            row = split(line.strip())
+        for number, line, row in split_lines(file, delimiter, count - 1, comment):
             if len(row) != count:
                 raise ValueError(f"Expected {count} columns, got {len(row)} at {filename}:{number:d}:\n\t{line}")
             rows.append(row)
@@ -277,12 +278,10 @@ def load_ragged_time_series(
     >>> [row.tolist() for row in values]
     [[220.0, 440.0], [], [330.0]]
     """
-    split = splitter(delimiter, 0)
     times: list[float] = []
     values: list[Array] = []
     with opened(filename) as file:
-        for number, line in read_lines(file, comment, header):
-            row = split(line.strip())
+        for number, line, row in split_lines(file, delimiter, 0, comment, header):
             where = f"found at {filename}:{number:d}:\n\t{line}"
             try:
                 times.append(float(row[0]))

@@ -373,6 +373,8 @@ class Measure:
 
     metric: Metric
     values: tuple[Value, ...] = ()
+    derived: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What kernels derive from the parameters, by their keys; single pairs are scored by the same measures."""
 
     def __reduce__(self) -> tuple[type[Measure], tuple[Metric, tuple[Value, ...]]]:
         return Measure, (self.metric, self.values)  # without the mapping, which cannot be pickled
@@ -381,11 +383,6 @@ class Measure:
     def parameters(self) -> MappingProxyType[str, Value]:
         """Values of all parameters, including defaults."""
         return MappingProxyType(dict(zip((p.name for p in self.metric.parameters), self.values, strict=True)))
-
-    @cached_property
-    def derived(self) -> dict[Any, Any]:
-        """What kernels derive from the parameters, by their keys; single pairs are scored by the same measures."""
-        return {}
 
     @property
     def variable(self) -> str:

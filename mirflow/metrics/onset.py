@@ -55,7 +55,7 @@ from .events import (
     rates_of,
     validate_pair,
 )
-from .measures import LABELS, Measure, Parameter, Weight, family, metric, metrics_in
+from .measures import LABELS, Measure, Parameter, Weight, family, metrics_in
 from .pair import PairFunctions, documented
 from .util import Array
 
@@ -111,13 +111,6 @@ _PARAMETERS = (
     Parameter("matching", "optimal", choices=("optimal", "greedy"), help="a largest matching, or MIREX's greedy one"),
 )
 _WEIGHTS, _RATES = rates_of("onsets")
-_of_classes = partial(
-    metric,
-    parameters=_PARAMETERS,
-    default=False,
-    needs=LABELS,
-    literature="F-measure averaged over classes in @mirex2017drums",
-)
 
 
 @family(
@@ -132,21 +125,36 @@ def _rates(what: str, onsets: Onsets, measure: Measure) -> Scored:
     return rate(what, onsets.hits(measure), *onsets.pairs.counts)
 
 
-@_of_classes(
-    "F-measure averaged over classes", Weight("number of labels that occur on either side", "classes"), pooling="micro"
+@family(
+    {
+        "class_f_measure": Weight("number of labels that occur on either side", "classes"),
+        "by_class": Weight("none", "onsets"),
+    },
+    {
+        "class_f_measure": {
+            "title": "F-measure averaged over classes",
+            "summary": "f-measure of the onsets of each label, averaged over the labels of either side",
+            "pooling": "micro",
+        },
+        "by_class": {
+            "title": "Onsets by class",
+            "summary": "numbers of matched, reference and estimated onsets of each label",
+            "dims": ("class", "count"),
+            **OF_COUNTS,
+        },
+    },
+    parameters=_PARAMETERS,
+    default=False,
+    needs=LABELS,
+    literature="F-measure averaged over classes in @mirex2017drums",
 )
-def _class_f_measure(onsets: Onsets, measure: Measure) -> Scored:
-    """F-measure of the onsets of each label, averaged over the labels of either side."""
-    (counts, _), pairs = onsets.classes(measure), len(onsets.pairs)
+def _of_classes(name: str, onsets: Onsets, measure: Measure) -> Scored | Sparse:
+    """Mean F-measure of the labels of onsets, or the counts of each."""
+    (counts, names), pairs = onsets.classes(measure), len(onsets.pairs)
+    if name == "by_class":
+        return counts.tabulate(names, "class", "onsets")
     single, _ = rate("f_measure", counts.matched, counts.reference, counts.estimate)
     return share(sum_by(counts.pair, single, pairs), np.bincount(counts.pair, minlength=pairs))
-
-
-@_of_classes("Onsets by class", Weight("none", "onsets"), **OF_COUNTS, dims=("class", "count"))
-def _by_class(onsets: Onsets, measure: Measure) -> Sparse:
-    """Numbers of matched, reference and estimated onsets of each label."""
-    counts, names = onsets.classes(measure)
-    return counts.tabulate(names, "class", "onsets")
 
 
 METRICS = metrics_in(globals())

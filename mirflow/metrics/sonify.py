@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from ..annotations.annotation import Annotation
     from ..ragged import Float, Int
 
+    Bars = tuple[Callable[..., Any], Float, Float]
+    """A function of mir_eval that sonifies a gram, the gram, and the start and end of each of its columns."""
+
 __all__ = ["annotation", "chords", "chroma", "clicks", "pitch_contour", "time_frequency"]
 
 _LONGEST = 6 * 3600.0  # Longest signal of an annotation in seconds: 3.8 GB at 22,050 Hz
@@ -96,8 +99,16 @@ def annotation(
         blip = np.sin(2 * np.pi * blip * click_frequency / fs) * np.exp(-blip / (fs * 0.01))
         events = _clicks(given)
         signal = clicks(events, fs, blip, length) if len(events) else np.zeros(length or 0)
+    elif maker is _contour:
+        signal = _contour(given, fs, length)
+    elif (bars := maker(given, fs)) is None:
+        signal = np.zeros(length or 0)
     else:
-        signal = maker(given, fs, length)
+        synthesise, gram, spans = bars
+        if len(spans) == 1:  # mir_eval fails for a single column, which is given in two halves
+            (start, end), gram = spans[0], np.repeat(gram, 2, axis=1)
+            spans = np.array([[start, (start + end) / 2], [(start + end) / 2, end]])
+        signal = synthesise(gram, times=spans, fs=fs, length=length)
     return np.asarray(signal, dtype=np.float64)
 
 
@@ -113,18 +124,18 @@ def _clicks(given: Annotation) -> Float:
     return np.unique(given.columns["time" if "time" in given.columns else "start"])
 
 
-def _chords(given: Annotation, fs: int, length: int | None) -> Float:
+def _chords(given: Annotation, fs: int) -> Bars | None:
     spans = np.stack([given.columns["start"], given.columns["end"]], axis=1)
     sounding = np.flatnonzero(spans[:, 1] > spans[:, 0])
     labels = [given.labels[index] for index in sounding.tolist()] if given.labels else []
     if not labels:
-        return np.zeros(length or 0)
+        return None
     roots, bitmaps, _ = encode_many(labels)
     bars = np.transpose([np.roll(bitmap, root) for bitmap, root in zip(bitmaps, roots, strict=True)])
-    return _of_columns(chroma, bars, spans[sounding], fs, length)
+    return chroma, bars, spans[sounding]
 
 
-def _key(given: Annotation, fs: int, length: int | None) -> Float:
+def _key(given: Annotation, fs: int) -> Bars | None:
     from ..theory.keys import MODES, parse_key
 
     keys = [parse_key(label) for label in given.labels or []]
@@ -133,16 +144,7 @@ def _key(given: Annotation, fs: int, length: int | None) -> Float:
     for column, key in enumerate(named):
         bars[[(key.tonic + step) % 12 for step in _TRIADS.get(MODES[key.mode], (0, 4, 7))], column] = 1.0
     starts = np.arange(len(named)) * _KEY_SECONDS
-    spans = np.stack([starts, starts + _KEY_SECONDS], axis=1)
-    return _of_columns(chroma, bars, spans, fs, length) if named else np.zeros(length or 0)
-
-
-def _of_columns(function: Callable[..., Any], gram: Float, spans: Float, fs: int, length: int | None) -> Float:
-    """Sonify columns; mir_eval fails for a single one, which is given in two halves."""
-    if len(spans) == 1:
-        (start, end), gram = spans[0], np.repeat(gram, 2, axis=1)
-        spans = np.array([[start, (start + end) / 2], [(start + end) / 2, end]])
-    return np.asarray(function(gram, times=spans, fs=fs, length=length))
+    return (chroma, bars, np.stack([starts, starts + _KEY_SECONDS], axis=1)) if named else None
 
 
 _TRIADS = {**dict.fromkeys(("minor", "dorian", "phrygian"), (0, 3, 7)), "locrian": (0, 3, 6), "other": (0, 7)}
@@ -158,7 +160,7 @@ def _contour(given: Annotation, fs: int, length: int | None) -> Float:
     return np.asarray(pitch_contour(times, frequencies, fs, amplitudes=loud.astype(np.float64), length=length))
 
 
-def _notes(given: Annotation, fs: int, length: int | None) -> Float:
+def _notes(given: Annotation, fs: int) -> Bars | None:
     """Sonify notes as a piano roll with a row per quarter of a semitone and a column per interval of boundaries."""
     start, end, pitch = (given.columns[name] for name in ("start", "end", "pitch"))
     velocity = given.columns.get("velocity")
@@ -166,10 +168,10 @@ def _notes(given: Annotation, fs: int, length: int | None) -> Float:
     mask = (pitch > 0) & (end > start)
     edges = np.unique(np.concatenate([start[mask], end[mask]]))
     first, last = np.searchsorted(edges, start[mask]), np.searchsorted(edges, end[mask])
-    return _roll(pitch[mask], loud[mask], first, last, edges, fs, length)
+    return _roll(pitch[mask], loud[mask], first, last, edges, fs)
 
 
-def _frames(given: Annotation, fs: int, length: int | None) -> Float:
+def _frames(given: Annotation, fs: int) -> Bars | None:
     """Sonify the pitches of frames, each of which lasts until the next; the last one has the median length."""
     times = given.columns["time"]
     frame = np.repeat(np.arange(len(times)), given.inner_counts[0])
@@ -177,26 +179,25 @@ def _frames(given: Annotation, fs: int, length: int | None) -> Float:
     hop = float(np.median(np.diff(times))) if len(times) > 1 else 0.01
     edges = np.append(times, times[-1] + hop) if len(times) else np.zeros(0)
     mask = pitch > 0
-    return _roll(pitch[mask], np.ones(mask.sum()), frame[mask], frame[mask] + 1, edges, fs, length)
+    return _roll(pitch[mask], np.ones(mask.sum()), frame[mask], frame[mask] + 1, edges, fs)
 
 
-def _roll(pitch: Float, loud: Float, first: Int, last: Int, edges: Float, fs: int, length: int | None) -> Float:
+def _roll(pitch: Float, loud: Float, first: Int, last: Int, edges: Float, fs: int) -> Bars | None:
     """Sonify tones between the edges with the given indices; pitches are rounded to quarters of a semitone."""
     audible = pitch < fs / 2
     pitch, loud, first, last = pitch[audible], loud[audible], first[audible], last[audible]
     if not len(pitch):
-        return np.zeros(length or 0)
+        return None
     steps, row = np.unique(np.round(4 * 12 * np.log2(pitch / 440.0)), return_inverse=True)
     gram = np.zeros((len(steps), len(edges)))
     np.add.at(gram, (row, first), loud)
     np.add.at(gram, (row, last), -loud)
     gram = np.clip(np.cumsum(gram, axis=1)[:, :-1], 0.0, 1.0)
-    spans = np.stack([edges[:-1], edges[1:]], axis=1)
     tones = partial(time_frequency, frequencies=440.0 * 2.0 ** (steps / 48))
-    return _of_columns(tones, gram, spans, fs, length)
+    return tones, gram, np.stack([edges[:-1], edges[1:]], axis=1)
 
 
-_MAKERS: dict[str, Callable[..., Float]] = {
+_MAKERS: dict[str, Callable[..., Any]] = {
     "ticks": _clicks,
     "drums": _clicks,
     "segments": _clicks,

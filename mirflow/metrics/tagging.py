@@ -40,7 +40,7 @@ from ..kernels.ratios import Scored, divide
 from ..ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
 from .base import Convention, Doubt, Pairs, Shared, Sparse, Task, by_name, computed_by, refuse_unjudged, score_by
 from .cleaning import Cleaned, label_problems, number_labels, set_aside, usable_pair
-from .measures import Measure, Parameter, Value, Weight, family, metric, metrics_in
+from .measures import Measure, Parameter, Value, Weight, family, metrics_in
 from .pair import PairFunctions, documented
 
 __all__ = ["TASK", "evaluate"]
@@ -123,24 +123,11 @@ class TagPairs(Shared):
         """The tags of each pair by affinity."""
         return Ordered.of(self.pair, self.degree >= relevance, self.affinity, self.pairs)
 
-    def by_tag(self) -> tuple[Bool, Int, tuple[str, ...], Int]:
-        """Decisions on pairs with a reference: mask, pairs, tags, and index of the tag of each.
-
-        Tags are all known ones if `classes` are given, otherwise those that occur.
-        """
-        chosen, every = self.known[self.pair], self.tags
-        pair, tag = self.pair[chosen], self.tag[chosen]
-        if self.classes is not None:
-            return chosen, pair, every, tag
-        used, index = np.unique(tag, return_inverse=True)
-        return chosen, pair, tuple(every[code] for code in used.tolist()), index.reshape(-1)
-
 
 _RELEVANCE = Parameter("relevance", 0.5, help="smallest number of relevant tags in the reference")
 _DECIDED = (Parameter("threshold", 0.5, help="smallest affinity of assigned tags in the estimate"), _RELEVANCE)
 _DECISIONS = Weight("number of decided tags", "tags")
 _TAGS = Weight("number of the reference's tags", "tags")
-_by_tag = partial(metric, weight=_DECISIONS, orientation="none", perfect=None, literature="@mirex2008tags")
 
 
 @family(
@@ -233,22 +220,41 @@ def _rankings(what: str, tags: TagPairs, measure: Measure) -> Scored:
     return order.precision_at(k), k * (order.counts > 0).astype(np.float64)
 
 
-@_by_tag("Outcomes", range=(0.0, float("inf")), parameters=_DECIDED, dims=("tag", "outcome"))
-def _outcomes(tags: TagPairs, measure: Measure) -> Sparse:
-    """Hits, false alarms, misses and rejections by tag."""
-    chosen, pair, names, number = tags.by_tag()
-    decided = tags.decided(float(measure["relevance"]), float(measure["threshold"]))
-    index = np.column_stack([pair, number, decided[:, chosen].argmax(axis=0)])
-    attrs = {"long_name": "decisions by tag", "units": "1"}
-    return Sparse(("tag", "outcome"), (names, COUNTED), index, np.ones(len(index)), attrs)
-
-
-@_by_tag(
-    "Affinities", range=(float("-inf"), float("inf")), parameters=(_RELEVANCE,), dims=("tag", "side"), default=False
+@family(
+    _DECISIONS,
+    {
+        "outcomes": {
+            "title": "Outcomes",
+            "summary": "hits, false alarms, misses and rejections by tag",
+            "range": (0.0, float("inf")),
+            "parameters": _DECIDED,
+            "dims": ("tag", "outcome"),
+        },
+        "affinities": {
+            "title": "Affinities",
+            "summary": "relevance and affinity by tag, from which areas under the ROC curve by tag are computed",
+            "range": (float("-inf"), float("inf")),
+            "parameters": (_RELEVANCE,),
+            "dims": ("tag", "side"),
+            "default": False,
+        },
+    },
+    orientation="none",
+    perfect=None,
+    literature="@mirex2008tags",
 )
-def _affinities(tags: TagPairs, measure: Measure) -> Sparse:
-    """Relevance and affinity by tag, from which areas under the ROC curve by tag are computed."""
-    chosen, pair, names, number = tags.by_tag()
+def _by_tag(name: str, tags: TagPairs, measure: Measure) -> Sparse:
+    """Tables of the decisions on pairs with a reference; without `classes`, of the tags of either side of these."""
+    chosen, names = tags.known[tags.pair], tags.tags
+    pair, number = tags.pair[chosen], tags.tag[chosen]
+    if tags.classes is None:
+        used, number = np.unique(number, return_inverse=True)
+        names, number = tuple(names[code] for code in used.tolist()), number.reshape(-1)
+    if name == "outcomes":
+        decided = tags.decided(float(measure["relevance"]), float(measure["threshold"]))
+        index = np.column_stack([pair, number, decided[:, chosen].argmax(axis=0)])
+        attrs = {"long_name": "decisions by tag", "units": "1"}
+        return Sparse(("tag", "outcome"), (names, COUNTED), index, np.ones(len(index)), attrs)
     has = tags.degree[chosen] >= float(measure["relevance"])
     index = np.concatenate(
         [np.column_stack([pair, number, np.full(len(pair), side, dtype=np.int64)]) for side in range(len(SIDES))]

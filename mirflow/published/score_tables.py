@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..errors import InvalidAnnotationError, MetricError, PipelineError, Problem, StoreError, UnknownNameError, place_of
-from ..metrics.aggregates import AGGREGATES, STATISTICS
+from ..metrics.aggregates import OVER_DURATIONS, STATISTICS
 from ..metrics.base import Convention, Sparse, get_task
 from ..metrics.measures import Measure, Metric, describe, parse
 from ..metrics.separation.metrics import median_over_frames
@@ -323,8 +323,7 @@ def _scores(
     described = {name: values.tolist() for name, values in describe(every).items() if name != "metric"}
     # Over the seconds of whole references, which a table of scores does not hold.
     described["aggregates"] = [
-        " ".join(part for part in text.split() if not AGGREGATES[part].needs_duration)
-        for text in described["aggregates"]
+        " ".join(part for part in text.split() if part not in OVER_DURATIONS) for text in described["aggregates"]
     ]
     systems = tuple(sorted({system for system, _ in gathered.cells}))
     tracks = tuple(sorted({track for _, track in gathered.cells}))

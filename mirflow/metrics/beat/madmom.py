@@ -460,7 +460,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
         single = np.flatnonzero((late.counts[0] == 1) & (late.counts[1] > 0))
         undefined = [column for column in columns if scalars[column].metric.name in ("p_score", "goto")]
         if undefined and len(single):
-            values[0][np.ix_(single, undefined)] = np.nan
+            values[0, single[:, np.newaxis], undefined] = np.nan
             partly |= dict.fromkeys(single.tolist(), SINGLE)
     return Scores(values[0], values[1], extras, partly=partly)
 

@@ -6,6 +6,7 @@ and the scores of batches are here, too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -377,10 +378,10 @@ def suspect_tempi(measures: Sequence[Measure], annotations: Collection) -> Bool:
     return (annotations.rows.counts[0] > 0) & ~annotations.holding((times < low) | (times > high))
 
 
-def suspect_chords(measures: Sequence[Measure], annotations: Collection) -> Bool:
-    """Mask all annotations if any label may be a chord."""
-    vocabulary = [label for label in annotations.rows.labels or () if label]
-    return np.full(len(annotations), any(label[0] in "ABCDEFG" for label in vocabulary), dtype=np.bool_)
+def suspect_labels(form: str, measures: Sequence[Measure], annotations: Collection) -> Bool:
+    """Mask all annotations if any label has the form of a regular expression."""
+    vocabulary = annotations.rows.labels or ()
+    return np.full(len(annotations), any(re.match(form, label) for label in vocabulary), dtype=np.bool_)
 
 
 DOUBTS = (
@@ -394,7 +395,7 @@ DOUBTS = (
         "chords",
         "beats are labelled with names of chords, as in a file of chords",
         of_side=doubt_chords,
-        suspects=suspect_chords,
+        suspects=partial(suspect_labels, "[A-G]"),
     ),
 )
 _evidence = partial(evidence, "beats", METRICS)

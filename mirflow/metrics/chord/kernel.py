@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -336,7 +336,7 @@ class Verdicts:
         self._chords = chords.table
         size = len(chords.merged) ** 2
         self._table = np.full(size, -1, dtype=np.int32) if size <= _LARGEST_TABLE else None
-        self._place: dict[int, int] = {}
+        self.place: dict[int, int] = {}
 
     def add_up(self, batch: Cut) -> Float:
         """Seconds of each pattern in each pair: float64 (patterns so far, pairs)."""
@@ -351,37 +351,15 @@ class Verdicts:
                 code |= (verdict > 0).astype(np.int64) << 2 * position
                 code |= (verdict >= 0).astype(np.int64) << 2 * position + 1
         codes, inverse = np.unique(code, return_inverse=True)
-        places = [self._place.setdefault(pattern, len(self._place)) for pattern in codes.tolist()]
+        places = [self.place.setdefault(pattern, len(self.place)) for pattern in codes.tolist()]
         of_new = np.array(places, dtype=np.int64)[inverse.reshape(-1)]
         if self._table is None:
             patterns = of_new[np.searchsorted(new, joint)]
         else:
             self._table[new] = of_new
             patterns = self._table[joint].astype(np.int64)
-        sums = sum_by(patterns * batch.size + batch.pair, batch.seconds, len(self._place) * batch.size)
-        return sums.reshape(len(self._place), batch.size)
-
-    def by_rule(self, parts: Sequence[Float]) -> tuple[Float, dict[str, tuple[Float, Float]]]:
-        """Total seconds, and the right and comparable seconds under each rule: float64 (pairs,) each.
-
-        `parts` are the results of `add_up` for consecutive batches.
-        """
-        pairs = sum(part.shape[1] for part in parts)
-        seconds = np.zeros((len(self._place), pairs))
-        stop = 0
-        for part in parts:
-            start, stop = stop, stop + part.shape[1]
-            seconds[: len(part), start:stop] = part
-        every = np.zeros(pairs)
-        right, comparable = np.zeros((len(RULES), pairs)), np.zeros((len(RULES), pairs))
-        for code, number in sorted(self._place.items()):
-            every += seconds[number]
-            for position in range(len(RULES)):
-                if code >> 2 * position + 1 & 1:
-                    comparable[position] += seconds[number]
-                    if code >> 2 * position & 1:
-                        right[position] += seconds[number]
-        return every, {rule: (right[position], comparable[position]) for position, rule in enumerate(RULES)}
+        sums = sum_by(patterns * batch.size + batch.pair, batch.seconds, len(self.place) * batch.size)
+        return sums.reshape(len(self.place), batch.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,7 +379,7 @@ class Totals:
 def add_up(axis: ChordTimelines, chords: Chords, rules: bool, fragmentation: bool, vocabularies: set[str]) -> Totals:
     """Add up the requested quantities in one pass over all pairs; the others stay empty."""
     verdicts, pairs = Verdicts(chords), len(axis.reference_row)
-    patterns: list[Float] = []
+    patterns: list[tuple[slice, Float]] = []
     pieces: list[tuple[Float, Float]] = [(np.zeros(0), np.zeros(0))]
     none = np.zeros(0, dtype=np.int64)
     parts: dict[str, list[tuple[Int, Int, Int, Float]]] = {}
@@ -413,19 +391,32 @@ def add_up(axis: ChordTimelines, chords: Chords, rules: bool, fragmentation: boo
             classes[name] = VOCABULARIES[name].classify(chords.table), len(VOCABULARIES[name].classes)
     for batch in cut(axis):
         if rules:
-            patterns.append(verdicts.add_up(batch))
+            patterns.append((batch.pairs, verdicts.add_up(batch)))
         if fragmentation:
             pieces.append(fragmented(batch))
         for name, part in parts.items():
             table, size = classes[name]
             key = (batch.pair * size + table[batch.reference_chord]) * size + table[batch.estimate_chord]
             distinct, index = np.unique(key, return_inverse=True)
-            seconds = sum_by(index.reshape(-1), batch.seconds, len(distinct))
-            pair, rest = np.divmod(distinct[seconds > 0], size * size)
-            part.append((pair + batch.pairs.start, rest // size, rest % size, seconds[seconds > 0]))
+            cells = sum_by(index.reshape(-1), batch.seconds, len(distinct))
+            pair, rest = np.divmod(distinct[cells > 0], size * size)
+            part.append((pair + batch.pairs.start, rest // size, rest % size, cells[cells > 0]))
+    seconds = np.zeros((len(verdicts.place), pairs))
+    for part_of_pairs, sums in patterns:
+        seconds[: len(sums), part_of_pairs] = sums
+    every = np.zeros(pairs)
+    right, comparable = np.zeros((len(RULES), pairs)), np.zeros((len(RULES), pairs))
+    for code, number in sorted(verdicts.place.items()):
+        every += seconds[number]
+        for position in range(len(RULES)):
+            if code >> 2 * position + 1 & 1:
+                comparable[position] += seconds[number]
+                if code >> 2 * position & 1:
+                    right[position] += seconds[number]
     return Totals(
         axis.span,
-        *verdicts.by_rule(patterns),
+        every,
+        {rule: (right[position], comparable[position]) for position, rule in enumerate(RULES)},
         tuple(np.concatenate(side) * axis.unit for side in zip(*pieces, strict=True)),
         {name: Confusion(pairs, *map(np.concatenate, zip(*part, strict=True))) for name, part in parts.items()},
     )

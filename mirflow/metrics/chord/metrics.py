@@ -100,9 +100,10 @@ _JUDGED = (
     literature="@raffel2014; @pauwels2013",
 )
 def recalls(rule: str, totals: Totals, measure: Measure) -> Scored:
-    """Right seconds over comparable seconds under one rule."""
-    right, comparable = totals.rules[rule]
-    return divide(right, comparable), comparable
+    """Right seconds under a rule over comparable seconds, or over all seconds where the rule is a parameter."""
+    right, comparable = totals.rules[str(measure.parameters.get("rule", rule))]
+    whole = totals.seconds if "rule" in measure.parameters else comparable
+    return divide(right, whole), whole
 
 
 _LENGTH = Weight("length of the reference", "s")
@@ -133,7 +134,7 @@ _VOCABULARY = Parameter("vocabulary", "majmin", choices=tuple(VOCABULARIES), hel
 _on_request = partial(metric, default=False)
 
 
-@family(
+whole_recalls = family(
     {"csr": _LENGTH, "csr_framewise": Weight("frames of the reference, in seconds", "s")},
     {
         "csr": {
@@ -156,10 +157,7 @@ _on_request = partial(metric, default=False)
     recall=True,
     perfect=None,
     default=False,
-)
-def whole_recalls(name: str, totals: Totals, measure: Measure) -> Scored:
-    """Right seconds over all seconds under the rule of a measure."""
-    return divide(totals.rules[str(measure["rule"])][0], totals.seconds), totals.seconds
+)(recalls.read)
 
 
 @_on_request("Overlap score over 25 classes", _LENGTH, needs=_CONFUSIONS, literature="equation 12 of @downie2010")

@@ -293,13 +293,14 @@ _ENHARMONIC = "less if its spelling decides its class, as in A:min7(*5,b6): esti
     perfect_exceptions=f"0 if no reference label is in the rule's vocabulary; {_ENHARMONIC}",
     literature="@musoo2013",
 )
-def recalls(rule: str, judged: Judged, measure: Measure) -> Scored:
-    """Share of the evaluated time on which the estimate is right."""
-    seconds, whole = judged.seconds(rule)
-    return divide(seconds[:, RIGHT].sum(axis=1), whole), whole
+def recalls(name: str, judged: Judged, measure: Measure) -> Scored:
+    """Share of the evaluated time on which the estimate is right, or of one outcome where the rule is a parameter."""
+    seconds, whole = judged.seconds(str(measure.parameters.get("rule", name)))
+    outcomes = RIGHT if name in RULES else [Outcome[name]]
+    return divide(seconds[:, outcomes].sum(axis=1), whole), whole
 
 
-@family(
+shares = family(
     _EVALUATED,
     {
         name: {
@@ -322,11 +323,7 @@ def recalls(rule: str, judged: Judged, measure: Measure) -> Scored:
     standard_aggregate="pooled",
     parameters=(_RULE,),
     literature="@musoo2013",
-)
-def shares(outcome: str, judged: Judged, measure: Measure) -> Scored:
-    """Share of the evaluated time with one outcome."""
-    seconds, whole = judged.seconds(str(measure["rule"]))
-    return divide(seconds[:, Outcome[outcome]], whole), whole
+)(recalls.read)
 
 
 @family(

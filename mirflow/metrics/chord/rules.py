@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
-import numpy.typing as npt
 
 from ...errors import UnknownNameError
 from ...ragged import Bool, Float, Int, Ragged
@@ -133,16 +132,14 @@ def compare(reference: ChordTable, estimate: ChordTable, rule: str) -> Float:
     return np.where(comparable, right.astype(np.float64), -1.0)
 
 
-@cache
-def _masks(*qualities: str) -> npt.NDArray[np.uint16]:
-    """The semitones of qualities as bits: uint16 (qualities,)."""
-    sounding = np.array([QUALITIES[quality] for quality in qualities], dtype=np.uint16)
-    return np.asarray((sounding << np.arange(OCTAVE, dtype=np.uint16)).sum(axis=1), dtype=np.uint16)
-
-
+_SOUNDING = {
+    quality: sum(int(sounds) << semitone for semitone, sounds in enumerate(semitones))
+    for quality, semitones in QUALITIES.items()
+}
+"""The semitones of qualities as bits."""
 _PITCHES = np.arange(1 << OCTAVE)
 _COMPARABLE: dict[str, Bool] = {
-    kind: (_PITCHES == 0) | np.isin(_PITCHES & _MASKS[kind], _masks(*qualities))
+    kind: (_PITCHES == 0) | np.isin(_PITCHES & _MASKS[kind], [_SOUNDING[quality] for quality in qualities])
     for kind, qualities in (("majmin", ("maj", "min")), ("sevenths", _SEVENTHS))
 }
 """Whether rules with a vocabulary compare each set of semitones, of which majmin ignores those above the fifth."""
@@ -170,8 +167,9 @@ class Vocabulary:
         no_chord = OCTAVE * len(self.qualities)
         classes = np.full(len(chords.root), no_chord + 1, dtype=np.int64)
         root = chords.root.astype(np.int64)
-        for quality, mask in enumerate(_masks(*self.qualities)):
-            match: Bool = ((chords.pitches ^ mask) & np.uint16(self.considered) == 0) & (root >= 0)
+        for quality, name in enumerate(self.qualities):
+            differing = (chords.pitches ^ np.uint16(_SOUNDING[name])) & np.uint16(self.considered)
+            match: Bool = (differing == 0) & (root >= 0)
             classes[match] = quality * OCTAVE + root[match]
         classes[(chords.pitches == 0) & (root < 0)] = no_chord
         return classes
