@@ -34,7 +34,7 @@ from ..annotations.arrays import from_arguments
 from ..annotations.schema import KINDS
 from ..kernels.ranking import repeated
 from ..kernels.ratios import Scored, rate
-from ..ragged import Bool, Column, Int, Ragged, rows_of
+from ..ragged import Column, Int, Ragged, rows_of
 from .base import Convention, Doubt, Pairs, Task, by_name, score_by
 from .cleaning import Cleaned, Problem, set_aside, usable, usable_pair
 from .measures import Measure, Parameter, Weight, family, metrics_in, select
@@ -144,10 +144,8 @@ class Entries:
         """Masks of the entries of either side that the other side has."""
 
 
-def of_type(side: Ragged, chosen: str) -> Bool:
-    """Mask the entries of a type, or all with ``all``."""
-    types = side.columns["type"]
-    return np.ones(len(types), dtype=np.bool_) if chosen == "all" else np.asarray(types == TYPES.index(chosen))
+_WANTED = {"all": [*range(len(TYPES))], **{name: [index] for index, name in enumerate(TYPES)}}
+"""Indices of the types of entries to score, by the parameter."""
 
 
 @family(
@@ -169,7 +167,8 @@ def of_type(side: Ragged, chosen: str) -> Bool:
 )
 def _rates(what: str, entries: Entries, measure: Measure) -> Scored:
     """Precision, recall or F-measure of the entries of a type; 1 with weight 0 if neither side has any."""
-    (one, other), owner = (of_type(side, str(measure["entries"])) for side in entries.sides), entries.owner
+    wanted, owner = _WANTED[str(measure["entries"])], entries.owner
+    one, other = (np.isin(side.columns["type"], wanted) for side in entries.sides)
     chosen = owner[0][one & entries.shared[0]], owner[0][one], owner[1][other]
     hits, references, estimates = (np.bincount(rows, minlength=entries.pairs) for rows in chosen)
     score, weight = rate(what, hits, references, estimates)
@@ -187,7 +186,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     alone. Entries of the estimate alone come last.
     """
     entries = Entries(Pairs.in_order(*usable_pair(reference, estimate, clean)))
-    masks = [of_type(side, str(measure["entries"])) for side in entries.sides]
+    masks = [np.isin(side.columns["type"], _WANTED[str(measure["entries"])]) for side in entries.sides]
     chosen = np.flatnonzero(masks[0]), np.flatnonzero(masks[1] & ~entries.shared[1])
     joined = {
         name: np.concatenate([side.columns[name][own] for side, own in zip(entries.sides, chosen, strict=True)])

@@ -395,7 +395,8 @@ METRICS = metrics_in(globals())
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
     """Score pairs by the rules of MIREX 2013: a `Scorer`; repairs count estimates that end too early."""
-    rules = list(dict.fromkeys(rule for rule in map(_rule_of, measures) if rule))
+    asked = {str(measure.parameters.get("rule", measure.metric.name)) for measure in measures}
+    rules = [rule for rule in RULES if rule in asked]
     references, estimates = pairs.references.labels, pairs.estimates.labels
     labels = encode(references, rules, reference=True), encode(estimates, rules, reference=False)
     values = np.zeros((2, len(pairs), len(measures)))
@@ -409,10 +410,6 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     return Scores(values[0], values[1], repairs=repairs)
 
 
-def _rule_of(measure: Measure) -> str:
-    return measure.metric.name if measure.metric.recall else str(measure.parameters.get("rule", ""))
-
-
 def evidences(
     references: Sequence[Annotation], estimates: Sequence[Annotation], measure: Measure
 ) -> list[Evidence | AnnotationError]:
@@ -422,8 +419,8 @@ def evidences(
     ``estimate`` (labels, N for none), ``verdict`` (``right``, ``wrong`` or ``not comparable``) and ``outcome`` (the
     column to which the time is added, or ``left_out``). Pairs that cannot be scored have an AnnotationError.
     """
-    rule = _rule_of(measure)
-    if not rule:
+    rule = str(measure.parameters.get("rule", measure.metric.name))
+    if rule not in RULES:
         raise MetricError(f"{measure} does not judge stretches of time; ask for one of the rules, such as majmin")
 
     left, right, row, errors = judgeable(clean, references, estimates)
