@@ -28,11 +28,11 @@ from ..annotations.validation import extents
 from ..errors import AnnotationError, InvalidAnnotationError, counted, place_of
 from ..interruption import recognized_interrupts
 from ..metrics.base import Convention, Grid, Pairs, Scores, get_task
-from ..metrics.cleaning import Cleaned, emptied
+from ..metrics.cleaning import Cleaned
 from ..metrics.measures import Measure
 from ..pipeline.plan import Combine, Reference
 from ..plugins import import_module
-from ..ragged import Bool, Float, Int, Ragged, offsets_of, ranges
+from ..ragged import Bool, Float, Int, Ragged, offsets_of, ranges, row_of_items
 from ..readers.blocks import read_files, read_objects
 from ..readers.content import join_digests
 from ..store.cells import (
@@ -227,7 +227,8 @@ class BlockSide:
         rows = with_columns(kind, rows, ["label"]) if "label" in kind.required else rows
         self.spans = extents(kind, rows)  # of each row, as given
         cleaned = convention.clean(rows)
-        self.emptied = emptied(rows, cleaned.rows)
+        before, left = (np.bincount(row_of_items(each), minlength=len(each)) for each in (rows, cleaned.rows))
+        self.emptied = (before > 0) & (left == 0)
         for row, account in self.annotations.accounts.items():
             cleaned.repairs[row] += sum(remark.count for remark in account if remark.severity == "repair")
         for row, flaw in cleaned.flaws.items():

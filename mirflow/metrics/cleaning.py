@@ -187,12 +187,6 @@ def usable_pair(
     return rows[0], rows[1]
 
 
-def emptied(given: Ragged, cleaned: Ragged) -> Bool:
-    """Mask the rows that cleaning has emptied: bool (rows,)."""
-    before, now = (np.bincount(row_of_items(rows), minlength=len(rows)) for rows in (given, cleaned))
-    return np.asarray((before > 0) & (now == 0))
-
-
 def drop_items(rows: Ragged, dropped: Bool) -> Ragged:
     """Drop innermost items; groups that held them are kept even if they become empty."""
     mask, innermost = ~dropped, len(rows.counts)

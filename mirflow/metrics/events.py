@@ -20,7 +20,7 @@ from ..kernels.matching import Matching, match, match_greedily, match_nearest_fi
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ratios import Scored, divide, rate, share
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
-from .base import Convention, Pairs, Sparse, refuse_unjudged
+from .base import Sparse, refuse_unjudged
 from .cleaning import Cleaned, in_order, inspected, set_aside, usable_pair
 from .measures import Measure, Metric, Parameter, Weight, family
 from .util import BOUNDED, Array, are_times, validate_events
@@ -95,17 +95,10 @@ def events_of(rows: Ragged, chosen: Int) -> Events:
     return Events(times[ranges(starts, counts)], counts)
 
 
-def pair_of(*sides: Array) -> Pairs:
-    """Make a single pair of two arrays of event times."""
-    times = (np.asarray(side, dtype=np.float64) for side in sides)
-    left, right = (Ragged({"time": time}, (np.array([len(time)], dtype=np.int64),)) for time in times)
-    return Pairs.in_order(left, right)
-
-
-def score_pair(convention: Convention, reference: Array, estimate: Array, measures: Sequence[Measure]) -> Float:
-    """Score one pair of event times: float64 (measures,); see `Convention.score_pair`."""
-    pair = pair_of(reference, estimate)
-    return convention.score_pair(pair.references, pair.estimates, measures)
+def rows_of_times(*sides: Array) -> list[Ragged]:
+    """Make a row of each array of event times."""
+    times = [np.asarray(side, dtype=np.float64) for side in sides]
+    return [Ragged({"time": time}, (np.array([len(time)], dtype=np.int64),)) for time in times]
 
 
 MADMOM = "madmom"

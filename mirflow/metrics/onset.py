@@ -51,8 +51,8 @@ from .events import (
     count_keys,
     events_of,
     evidence,
-    pair_of,
     rates_of,
+    rows_of_times,
     validate_pair,
 )
 from .measures import LABELS, Measure, Parameter, Weight, family, metrics_in
@@ -198,7 +198,9 @@ _documented = documented(
 )
 _scores = PairFunctions(
     METRICS,
-    lambda reference, estimate, measures: read_pair(measures, Onsets(pair_of(reference, estimate))),
+    lambda reference, estimate, measures: read_pair(
+        measures, Onsets(Pairs.in_order(*rows_of_times(reference, estimate)))
+    ),
     lambda reference, estimate, measures: validate_pair(reference, estimate, "onsets"),
 )
 

@@ -14,7 +14,17 @@ from ..annotations.annotation import Annotation
 from ..ragged import Column
 from .base import Convention, Pairs, Shared, computed_by, read_pair, refuse_unjudged, score_by
 from .cleaning import usable_pair
-from .events import MADMOM, Detected, Events, clean, events_of, matched, metrics_of_detections, pair_of, validate_pair
+from .events import (
+    MADMOM,
+    Detected,
+    Events,
+    clean,
+    events_of,
+    matched,
+    metrics_of_detections,
+    rows_of_times,
+    validate_pair,
+)
 from .measures import Measure, Parameter, Value
 from .pair import EVERY, PairFunctions, documented
 from .util import Array
@@ -107,7 +117,9 @@ CONVENTION = Convention(
 )
 _scores = PairFunctions(
     METRICS,
-    lambda reference, estimate, measures: read_pair(measures, OnsetPairs(pair_of(reference, estimate))),
+    lambda reference, estimate, measures: read_pair(
+        measures, OnsetPairs(Pairs.in_order(*rows_of_times(reference, estimate)))
+    ),
     lambda reference, estimate, measures: validate_pair(reference, estimate, "onsets"),
 )
 

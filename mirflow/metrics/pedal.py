@@ -86,7 +86,8 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
         columns = [column for column, measure in enumerate(measures) if measure["pedal"] == pedal]
         references, estimates = (of_pedal(rows, pedal) for rows in (pairs.references, pairs.estimates))
         chosen = replace(pairs, references=references, estimates=estimates)
-        scores = score_notes(chosen, [_of_notes(measures[column]) for column in columns])
+        notes = [_BY_NAME[measures[column].metric.name].measure(**measures[column].parameters) for column in columns]
+        scores = score_notes(chosen, notes)
         unused = chosen.counts[0] == 0
         values[0][:, columns] = np.where(unused[:, np.newaxis], np.nan, scores.score)
         values[1][:, columns] = np.where(unused[:, np.newaxis], 0.0, scores.weight)
@@ -101,14 +102,8 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     if not sides[0].counts[0].sum():
         raise AnnotationError(f"the reference has no {pedal} pedal, so there is nothing to explain")
     notes = [Annotation("notes", side.columns) for side in sides]
-    columns = evidence_of_notes(notes[0], notes[1], _of_notes(measure))
+    columns = evidence_of_notes(notes[0], notes[1], _BY_NAME[measure.metric.name].measure(**measure.parameters))
     return {name: column for name, column in columns.items() if not name.endswith("_pitch")}
-
-
-def _of_notes(measure: Measure) -> Measure:
-    """The measure of notes that computes a measure of pedals."""
-    given = {name: value for name, value in measure.parameters.items() if name != _PEDAL.name}
-    return _BY_NAME[measure.metric.name].measure(**given)
 
 
 _PEDAL = Parameter("pedal", "sustain", choices=PEDALS, help="pedal to score")

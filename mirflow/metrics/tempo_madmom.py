@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial, reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any
 
@@ -102,15 +102,6 @@ class Ranked:
         share = [value / total for value in strength] if total > 0 else [1 / max(count, 1)] * count
         return cls(np.array(tempo), np.array(share), np.array([count]), np.zeros(count, dtype=np.int64))
 
-    @cached_property
-    def first(self) -> Float:
-        """First tempo of each pair, NaN if there is none: float64 (pairs,)."""
-        if len(self.counts) == 1 and len(self.tempo):
-            return self.tempo[:1]
-        first = np.full(len(self.counts), np.nan)
-        first[self.pair[::-1]] = self.tempo[::-1]  # in reverse order, so that the first is written last
-        return first
-
 
 def is_near(reference: Float, estimate: Float, tolerance: float) -> Bool:
     """True if an estimate deviates from the reference by at most a share of it; False for a reference of 0."""
@@ -160,9 +151,11 @@ class ManyTempi(Shared):
 
         bool (5, pairs), False if a side is empty.
         """
-        reference, estimate = (side.first for side in self.sides(sort, max_len))
+        first = np.full((2, len(self.count)), np.nan)
+        for tempi, side in zip(first, self.sides(sort, max_len), strict=True):
+            tempi[side.pair[::-1]] = side.tempo[::-1]  # in reverse order, so that the first is written last
         with np.errstate(over="ignore"):
-            return is_near(reference * _TIMES / _PARTS, estimate, tolerance)
+            return is_near(first[0] * _TIMES / _PARTS, first[1], tolerance)
 
 
 _TOL = Parameter("tol", 0.04, least=0.0, help="largest deviation, as a share of the reference")

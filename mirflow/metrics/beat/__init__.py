@@ -43,7 +43,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import warn_caller
-from ..events import CHECKS, MAX_TIME, Events, score_pair, validate_pair
+from ..events import CHECKS, MAX_TIME, Events, rows_of_times, validate_pair
 from ..measures import Measure
 from ..pair import PairFunctions, documented
 from ..util import Array
@@ -79,7 +79,7 @@ def check_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -
 
 def _score(reference: Array, estimate: Array, measures: Sequence[Measure]) -> Iterable[float]:
     if min(len(reference), len(estimate)) < 2:  # some measures cannot be computed
-        return score_pair(MIR_EVAL, reference, estimate, measures)
+        return MIR_EVAL.score_pair(*rows_of_times(reference, estimate), measures)
     sides = [
         Events(np.asarray(times, dtype=np.float64), np.array([len(times)], dtype=np.int64))
         for times in (reference, estimate)

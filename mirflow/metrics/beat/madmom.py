@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
@@ -40,7 +40,7 @@ from ..events import (
     events_of,
     matched,
     metrics_of_detections,
-    score_pair,
+    rows_of_times,
     tabulate,
     validate_pair,
 )
@@ -484,7 +484,7 @@ CONVENTION = Convention(
 )
 _scores = PairFunctions(
     METRICS,
-    partial(score_pair, CONVENTION),
+    lambda reference, estimate, measures: CONVENTION.score_pair(*rows_of_times(reference, estimate), measures),
     lambda reference, estimate, measures: validate_pair(reference, estimate, "beats"),
 )
 
