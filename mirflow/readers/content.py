@@ -170,15 +170,10 @@ def unreadable(path: str | Path, error: OSError | ValueError | None = None, name
         message = "is a URL, of which only pipelines read annotations; download the file"
         return UnreadableError(message, path=as_given(path))
     reason = f"cannot be read: {getattr(error, 'strerror', None) or error}" if error else "no such file or folder"
-    return UnreadableError(dangling(Path(path)) or reason, path=name or path)
-
-
-def dangling(path: Path) -> str:
-    """The error for a broken link; empty for any other path."""
     # Unlike the methods of pathlib, these return False for an invalid path.
-    if not os.path.islink(path) or os.path.exists(path):  # noqa: PTH110, PTH114
-        return ""
-    return f"is a link to {str(path.readlink())!r}, which does not exist"
+    if os.path.islink(path) and not os.path.exists(path):  # noqa: PTH110, PTH114
+        reason = f"is a link to {str(Path(path).readlink())!r}, which does not exist"
+    return UnreadableError(reason, path=name or path)
 
 
 _ADDED = frozenset(("__MACOSX", "Thumbs.db", "desktop.ini"))
@@ -200,7 +195,7 @@ def files_below(folder: Path) -> list[Path]:
 
 def is_listed_file(path: Path) -> bool:
     """True if an entry of a folder is a file or a broken link, which must not be skipped silently."""
-    return path.is_file() or bool(dangling(path))
+    return path.is_file() or (path.is_symlink() and not path.exists())
 
 
 def mix_stats(stats: Sequence[tuple[int, int]]) -> tuple[int, int]:

@@ -60,12 +60,6 @@ class RemoteFile(NamedTuple):
     stamp: str
     """16 hexadecimal digits that depend on its contents."""
 
-    @classmethod
-    def parse(cls, path: str) -> RemoteFile | None:
-        """Read a path of such a file; None for paths of this machine."""
-        found = _STAMPED.fullmatch(path) if "://" in path else None
-        return None if found is None else cls(found["kind"], found["host"], found["key"], found["stamp"])
-
     @property
     def path(self) -> str:
         """The path of a source; only what lists files makes it, so that no text of a file leads to a URL."""
@@ -135,9 +129,10 @@ def local_path(path: str | Path, name: str | None = None) -> str | Path:
 
     Raises :class:`mirflow.errors.UnreadableError` if it cannot be downloaded; `name` is its name in messages.
     """
-    file = RemoteFile.parse(path) if isinstance(path, str) else None
-    if file is None:
+    stamped = _STAMPED.fullmatch(path) if isinstance(path, str) and "://" in path else None
+    if stamped is None:
         return path
+    file = RemoteFile(stamped["kind"], stamped["host"], stamped["key"], stamped["stamp"])
     try:
         copy = _other_stamps.get(file) or _copy_of(file)
         if not copy.is_file():
@@ -155,7 +150,7 @@ def local_path(path: str | Path, name: str | None = None) -> str | Path:
 
 def download(paths: Iterable[str]) -> None:
     """Download those of some files that are at URLs, several at once; the errors are raised when they are read."""
-    remote = [path for path in dict.fromkeys(paths) if RemoteFile.parse(path) is not None]
+    remote = [path for path in dict.fromkeys(paths) if "://" in path and _STAMPED.fullmatch(path)]
     if len(remote) > 1:
         from concurrent.futures import ThreadPoolExecutor
 

@@ -18,7 +18,7 @@ from ..annotations.arrays import from_arguments, from_columns
 from ..annotations.audio import unlike
 from ..annotations.rolls import HOP, frames_of
 from ..annotations.schema import KINDS
-from ..annotations.source import Source
+from ..annotations.source import DerivedSource, Source
 from ..errors import AnnotationError, InvalidAnnotationError, PluginError, UnreadableError, shorten
 from ..interruption import is_stop
 from ..plugins import LONGEST, READERS, declare, describe_error, find
@@ -250,7 +250,7 @@ class FilesSource(Source):
 
 
 @dataclass(frozen=True, slots=True)
-class SelectedSource(Source):
+class SelectedSource(DerivedSource):
     """Selected beats of another source, such as an entry of a pack, or its annotation with mapped labels."""
 
     source: Source
@@ -258,11 +258,6 @@ class SelectedSource(Source):
     """Reading with the selection (see :mod:`mirflow.readers.positions`) and the map of labels."""
 
     path = ""  # its label takes the place, which also says where in a file the annotation is
-
-    @property
-    def label(self) -> str:
-        """The name of the other source."""
-        return self.source.label
 
     def stat(self) -> tuple[int, int]:
         """Size and time of the other source."""
