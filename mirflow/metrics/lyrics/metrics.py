@@ -57,7 +57,7 @@ _WORDS = Weight("number of words of the reference", "words")
 _OF_REFERENCE, _WRONG = slice(HIT, INSERTION), slice(SUBSTITUTION, len(EDITS))
 """The edits of words of the reference, and those that are errors."""
 _OPEN = {"surplus": True, "version": 2}  # Fields of rates of errors that may occur where the reference has nothing
-_CASE = {"literature": "@cifka2024"}
+_OF_CASE = {"literature": "@cifka2024"}
 _SHARE = {"range": (0.0, 1.0)}
 _NUMBER = "over the number of words of the reference"
 _RATES: tuple[tuple[str, str, tuple[str, ...], dict[str, Any]], ...] = (
@@ -78,8 +78,8 @@ _RATES: tuple[tuple[str, str, tuple[str, ...], dict[str, Any]], ...] = (
     ("Substitution rate", f"substituted words {_NUMBER}", (), _SHARE),
     ("Deletion rate", f"deleted words {_NUMBER}", (), _SHARE),
     ("Insertion rate", f"inserted words {_NUMBER}", (), _OPEN),
-    ("Case error rate", f"aligned words that differ only in case, {_NUMBER}", ("er_case",), _CASE | _SHARE),
-    ("Case-sensitive word error rate", "word error rate plus case error rate", ("wer_case",), _CASE | _OPEN),
+    ("Case error rate", f"aligned words that differ only in case, {_NUMBER}", ("er_case",), _OF_CASE | _SHARE),
+    ("Case-sensitive word error rate", "word error rate plus case error rate", ("wer_case",), _OF_CASE | _OPEN),
 )
 """Titles, summaries, aliases, and fields that differ from those of most."""
 _NAMES = [re.sub(r"\W", "_", title.lower()) for title, *_ in _RATES]

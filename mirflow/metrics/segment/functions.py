@@ -7,9 +7,10 @@ Metrics of a single side are the variation of the lengths of its segments and th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -93,10 +94,7 @@ class LabelTimes(Shared):
         return kernel.find_stretches(cropped[0], cropped[1], high - low), low
 
 
-def _seconds(measure: Measure, time: Float) -> Float:
-    return time / 1000 if measure["times"] == MS else time
-
-
+_PER_SECOND: Mapping[Value, float] = MappingProxyType({"exact": 1.0, MS: 1000.0})  # By the parameter `times`
 _EXTENTS = "compared time: that of the reference, of both sides or of either side"
 _TIMES = "unmodified, or truncated to whole milliseconds as in MIREX 2025"
 _PARAMETERS = (
@@ -152,7 +150,7 @@ def equal_labels(name: str, times: LabelTimes, measure: Measure) -> Scored:
     )
     if name == "iou":
         whole = reference + estimate - same
-    return divide(same, whole), _seconds(measure, whole)
+    return divide(same, whole), whole / _PER_SECOND[measure["times"]]
 
 
 @_of_each("Time by label", Weight("none", "s"), dims=("label", "count"), literature="@hao2025")
@@ -164,7 +162,7 @@ def by_label(times: LabelTimes, measure: Measure) -> Sparse:
         item = np.flatnonzero(mask)
         entries.append(np.column_stack([item, stretches.pair[item], code[item] - 1, np.full(len(item), count)]))
     item, *index = np.concatenate(entries).T
-    seconds = _seconds(measure, stretches.end - stretches.start)[item]
+    seconds = ((stretches.end - stretches.start) / _PER_SECOND[measure["times"]])[item]
     attrs = {"long_name": "time by label", "units": "s"}
     return _added_up(("label", "count"), (times.names, MATCHED), np.column_stack(index), seconds, attrs)
 
@@ -189,7 +187,7 @@ def confusion(times: LabelTimes, measure: Measure) -> Sparse:
     places = ((code - 1) % len(names) for code in (stretches.left, stretches.right))
     attrs = {"long_name": "time by label of the reference and of the estimate", "units": "s"}
     index = np.column_stack([stretches.pair, *places])
-    seconds = _seconds(measure, stretches.end - stretches.start)
+    seconds = (stretches.end - stretches.start) / _PER_SECOND[measure["times"]]
     return _added_up(("ref_class", "est_class"), (names, names), index, seconds, attrs)
 
 
@@ -207,8 +205,8 @@ def evidence(
     times = LabelTimes(Pairs.in_order(*usable_pair(reference, estimate, clean, filled=1)))
     (stretches, begin), names = times.stretches(*measure.values), ("", *times.names)
     return {
-        "start": _seconds(measure, stretches.start + begin[0]),
-        "end": _seconds(measure, stretches.end + begin[0]),
+        "start": (stretches.start + begin[0]) / _PER_SECOND[measure["times"]],
+        "end": (stretches.end + begin[0]) / _PER_SECOND[measure["times"]],
         "reference": texts_at(names, stretches.left),
         "estimate": texts_at(names, stretches.right),
         "verdict": np.where(stretches.left == stretches.right, "right", "wrong"),

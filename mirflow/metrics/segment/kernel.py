@@ -222,8 +222,14 @@ class PairScores(Shared):
     undefined = np.nan
     boundaries: Callable[[Given], Both]
     """Boundaries of both sides; a method of the rules' own class, like the next."""
-    agreement: Callable[[Given | Measure], LabelAgreement]
-    """Agreement of the labels of frames, or of all moments."""
+    compare_labels: Callable[..., LabelAgreement]
+    """Agreement of the labels of frames, or of all moments, from the values of the parameters `of_labels`."""
+    of_labels: tuple[str, ...]
+
+    def agreement(self, given: Given | Measure) -> LabelAgreement:
+        """Agreement of the labels with the parameters of a measure, cached."""
+        values = tuple(given[name] for name in self.of_labels)
+        return self.once(("agreement", *values), lambda: self.compare_labels(*values))
 
     def scores(self, kind: str, measure: Measure) -> Any:
         """Scores of a kind, which is a method, with the parameters of a measure, cached."""
@@ -374,6 +380,7 @@ def score_as_mirex(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "unio
 
 class _MirexScores(PairScores):
     undefined = 0.0
+    of_labels = ("extent", "points")
 
     def __init__(
         self,
@@ -417,21 +424,16 @@ class _MirexScores(PairScores):
             sides.append(find_boundaries(side, None))
         return sides[0], sides[1]
 
-    def agreement(self, given: Given | Measure) -> LabelAgreement:
+    def compare_labels(self, extent: str, points: int) -> LabelAgreement:
         """Agreement of the labels of points, with a class for times outside all intervals."""
-        extent, points = str(given["extent"]), int(given["points"])
-
-        def compare() -> LabelAgreement:
-            sides = self._fitted(extent)
-            # Earliest and latest time of both sides, both 0 if either side is empty.
-            filled = (sides[0].counts > 0) & (sides[1].counts > 0)
-            first = (extreme(np.minimum, np.minimum(side.start, side.end), side.counts, 0.0) for side in sides)
-            last = (extreme(np.maximum, np.maximum(side.start, side.end), side.counts, 0.0) for side in sides)
-            low, high = np.where(filled, np.minimum(*first), 0.0), np.where(filled, np.maximum(*last), 0.0)
-            left, right = (sample_points(side, low, high, points) for side in sides)
-            return LabelAgreement(tabulate(left, right), (high - low) / (points - 1))
-
-        return self.once(("agreement", extent, points), compare)
+        sides = self._fitted(extent)
+        # Earliest and latest time of both sides, both 0 if either side is empty.
+        filled = (sides[0].counts > 0) & (sides[1].counts > 0)
+        first = (extreme(np.minimum, np.minimum(side.start, side.end), side.counts, 0.0) for side in sides)
+        last = (extreme(np.maximum, np.maximum(side.start, side.end), side.counts, 0.0) for side in sides)
+        low, high = np.where(filled, np.minimum(*first), 0.0), np.where(filled, np.maximum(*last), 0.0)
+        left, right = (sample_points(side, low, high, points) for side in sides)
+        return LabelAgreement(tabulate(left, right), (high - low) / (points - 1))
 
 
 def sample_points(spans: LabelledSpans, first: Float, last: Float, points: int) -> Runs:

@@ -35,7 +35,7 @@ from ..constants import SINGLE_LABEL
 from ..edits import RIGHT, ErrorBudget, ErrorKind, LabelRows, LabelSpans, Mending, kinds_in, number_texts
 from ..event_errors import pair_up
 from ..events import matched
-from ..measures import Family, Measure, Metric, Parameter, Weight, family, metrics_in, select
+from ..measures import Family, Measure, Metric, Parameter, Value, Weight, family, metrics_in, select
 from . import functions, kernel
 
 
@@ -67,6 +67,8 @@ class FittedScores(kernel.PairScores):
     equal.
     """
 
+    of_labels = ("frame_size",)
+
     def __init__(self, references: kernel.LabelledSpans, estimates: kernel.LabelledSpans, *ends: Float) -> None:
         self._sides, self._ends = (references, estimates), (ends[0], ends[-1])
 
@@ -76,22 +78,17 @@ class FittedScores(kernel.PairScores):
         sides = self.once("boundaries", lambda: (kernel.find_boundaries(left), kernel.find_boundaries(right)))
         return (sides[0].trim(), sides[1].trim()) if given["trim"] else sides
 
-    def agreement(self, given: kernel.Given | Measure) -> kernel.LabelAgreement:
+    def compare_labels(self, frame_size: Value) -> kernel.LabelAgreement:
         """Agreement of the labels of frames, or of all moments."""
-        frame_size = given["frame_size"]
-
-        def compare() -> kernel.LabelAgreement:
-            if frame_size == kernel.EXACT:
-                # Seconds by the labels of both sides, from 0 to the end of each pair; frames approximate these.
-                runs, times = kernel.paint_exactly(*self._sides, np.minimum(*self._ends))
-                return kernel.LabelAgreement(tabulate(*runs, times), 1.0, exact=True)
-            size = float(frame_size)
-            left, right = (kernel.sample(side, end, size) for side, end in zip(self._sides, self._ends, strict=True))
-            if (left.frames != right.frames).any():
-                raise ValueError(f"the numbers of frames differ: {left.frames[0]} and {right.frames[0]}")
-            return kernel.LabelAgreement(tabulate(left, right), size)
-
-        return self.once(("agreement", frame_size), compare)
+        if frame_size == kernel.EXACT:
+            # Seconds by the labels of both sides, from 0 to the end of each pair; frames approximate these.
+            runs, times = kernel.paint_exactly(*self._sides, np.minimum(*self._ends))
+            return kernel.LabelAgreement(tabulate(*runs, times), 1.0, exact=True)
+        size = float(frame_size)
+        left, right = (kernel.sample(side, end, size) for side, end in zip(self._sides, self._ends, strict=True))
+        if (left.frames != right.frames).any():
+            raise ValueError(f"the numbers of frames differ: {left.frames[0]} and {right.frames[0]}")
+        return kernel.LabelAgreement(tabulate(left, right), size)
 
     def entropy(self, given: kernel.Given) -> kernel.Three:
         """Conditional entropies of the estimate and of the reference, and their F-measure."""

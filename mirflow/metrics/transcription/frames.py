@@ -232,22 +232,6 @@ def _loud(notes: Notes, block: NoteBatch, hop: float, least: int) -> Spans:
     return Spans(spans.pair[stretch], spans.pitch[stretch], start, end).take(sums > least)
 
 
-@computed_once
-def activity(block: NoteBatch, way: str, hop: float, chroma: bool, numbers: bool) -> tuple[Float, ...]:
-    """Sums over the active pitches of pairs, in seconds times pitches: float64 (pairs,) each.
-
-    They are the times that pitches are active on both sides, in the reference and in the estimate, and, if `numbers`,
-    the integrals of the smaller and of the larger number of simultaneous pitches of both sides.
-    """
-    (compared, (hits, ours, theirs)), size = active_pitches(block, way, hop), len(block)
-    if chroma:
-        hits, _ = block.once(("chroma", way, hop), lambda: fewer_and_more(compared, lambda pitch: pitch % 12, size))
-    fewer = more = np.zeros(size)
-    if numbers:
-        fewer, more = block.once(("all", way, hop), lambda: fewer_and_more(compared, np.zeros_like, size))
-    return hits, ours, theirs, fewer, more
-
-
 NEEDS = "frames"  # The `needs` of metrics of active pitches
 _WAY = Parameter(
     "frames",
@@ -261,7 +245,14 @@ _HOP = Parameter("hop", 0.0, "s", least=0.0, help="distance of frames; 0: 32 ms 
 
 def _read(name: str, block: NoteBatch, measure: Measure) -> tuple[Float, Float]:
     way, hop, plain = str(measure["frames"]), float(measure["hop"]), name.removeprefix("chroma_")
-    part, whole = RATIOS[plain](*activity(block, way, hop, plain != name, plain.endswith("_error")))
+    (compared, (hits, ours, theirs)), size = active_pitches(block, way, hop), len(block)
+    if plain != name:
+        hits, _ = block.once(("chroma", way, hop), lambda: fewer_and_more(compared, lambda pitch: pitch % 12, size))
+    # The integrals of the smaller and of the larger number of simultaneous pitches of both sides
+    fewer = more = np.zeros(size)
+    if plain.endswith("_error"):
+        fewer, more = block.once(("all", way, hop), lambda: fewer_and_more(compared, np.zeros_like, size))
+    part, whole = RATIOS[plain](hits, ours, theirs, fewer, more)
     slack = FRAMES[way].slack * (0.5 if plain == "f_measure" else 1.0)
     score = divide(part, np.where(whole > 0, whole + slack, 0.0))
     unit = hop or FRAMES[way].hop

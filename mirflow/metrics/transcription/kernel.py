@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from types import MappingProxyType
@@ -306,17 +306,15 @@ def _reach(
     low, high = float(estimate.min()), float(estimate.max())
     step = max(_STEP, (high - low) / _STEPS)
     row = int((high - low) / step) + 1
-
-    def key(times: Float, counts: Int) -> Int:
-        return rows_of(counts) * row + ((np.clip(times, low, high) - low) / step).astype(np.int64)
-
-    keys = key(estimate, estimate_counts)
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
     # Distance that includes all times that are within the tolerance after rounding.
     reach = tolerance + _SLACK + 4 * np.spacing(reference + tolerance)
-    first = np.searchsorted(keys, key(reference - reach, reference_counts))
-    last = np.searchsorted(keys, key(reference + reach, reference_counts), side="right")
+    sides = (estimate, estimate_counts), (reference - reach, reference_counts), (reference + reach, reference_counts)
+    keys, earliest, latest = (
+        rows_of(counts) * row + ((np.clip(times, low, high) - low) / step).astype(np.int64) for times, counts in sides
+    )
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    first, last = np.searchsorted(keys, earliest), np.searchsorted(keys, latest, side="right")
     return order, first, np.maximum(last - first, 0)
 
 
@@ -354,14 +352,14 @@ SHOWN: Mapping[str, str] = MappingProxyType({"": "start", "_end": "end", "_pitch
 
 
 def show_notes(
-    rows: tuple[Ragged, Ragged], matched: tuple[Int, Int], others: tuple[Int, Int], shown_as: Mapping[str, str] = SHOWN
+    rows: tuple[Ragged, Ragged], matched: Sequence[Int], compared: Sequence[Int], shown_as: Mapping[str, str] = SHOWN
 ) -> dict[str, Column]:
     """Tabulate the notes of a pair with verdicts; see :func:`mirflow.metrics.transcription.metrics.evidence`.
 
-    Both sides have a single row. Indices of both sides are those of matched notes, and of notes that are missed or
-    extra.
+    Both sides have a single row. Indices of both sides are those of matched notes, and of all that are compared.
     """
-    (hits, right), (missed, extra) = matched, others
+    hits, right = matched
+    missed, extra = (np.setdiff1d(notes, taken) for notes, taken in zip(compared, matched, strict=True))
     shown: dict[str, Column] = {}
     no_reference, no_estimate = np.full(len(extra), np.nan), np.full(len(missed), np.nan)
     for ending, name in shown_as.items():
@@ -431,8 +429,10 @@ PROGRAM_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def read_instruments(what: str, counted: Counted, measure: Measure) -> Sparse:
-    """Score of each instrument along the dim ``instrument``; NaN without notes to score."""
+    """Score of each instrument along the dim ``instrument``, NaN without notes to score, or ``counts`` of notes."""
     counts, names = counted
+    if what == "counts":  # numbers of matched, reference and estimated notes
+        return counts.tabulate(names, "instrument", "notes")
     beta = float(measure.parameters.get("beta", 1.0))
     score, weight = rate(what, counts.matched, counts.reference, counts.estimate, beta=beta)
     number, labels = counts.used(names)
@@ -440,9 +440,3 @@ def read_instruments(what: str, counted: Counted, measure: Measure) -> Sparse:
     attrs = {"long_name": "score by instrument", "units": "1"}
     index = np.column_stack([counts.pair, number])[mask]
     return Sparse(("instrument",), (labels,), index, score[mask], attrs, float("nan"))
-
-
-def read_counts(counted: Counted, measure: Measure) -> Sparse:
-    """Numbers of matched, reference and estimated notes of each instrument."""
-    counts, names = counted
-    return counts.tabulate(names, "instrument", "notes")

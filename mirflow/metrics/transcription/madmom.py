@@ -148,10 +148,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     row = np.zeros(1, dtype=np.int64)
     sides = Side.of(rows[0], row), Side.of(rows[1], row, float(measure["delay"]))
     matched = match_notes(*sides, float(measure["window"]))[1:3]
-    missed, extra = (
-        np.setdiff1d(np.arange(len(notes.onset)), places) for notes, places in zip(sides, matched, strict=True)
-    )
-    return show_notes(rows, matched, (missed, extra))
+    return show_notes(rows, matched, [np.arange(len(notes.onset)) for notes in sides])
 
 
 CONVENTION = Convention(

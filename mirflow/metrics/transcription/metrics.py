@@ -46,7 +46,6 @@ from .kernel import (
     count_instruments,
     number_programs,
     parts_of,
-    read_counts,
     read_instruments,
     show_notes,
 )
@@ -283,18 +282,14 @@ def evidence(
         return frames.evidence(block, measure)
     # Indices of matched notes, and of all notes that the measure compares.
     matched: list[tuple[Int, Int]] = []
-    seen: list[tuple[Int, Int]] = []
+    compared: list[tuple[Int, Int]] = []
     for name, rule in parts_of(measure, block.usual):
         notes, places = block.part(name), (block.reference.places(name), block.estimate.places(name))
         matches = notes.matches(rule, measure.metric.name.startswith("best_"))
         matched.append((places[0][matches.reference], places[1][matches.estimate]))
-        seen.append(places)
-    hits, right = (np.concatenate(side) for side in zip(*matched, strict=True))
-    missed, extra = (
-        np.setdiff1d(np.concatenate(side), found)
-        for side, found in zip(zip(*seen, strict=True), (hits, right), strict=True)
-    )
-    return show_notes(rows, (hits, right), (missed, extra), shown_as)
+        compared.append(places)
+    hits, every = ([np.concatenate(side) for side in zip(*parts, strict=True)] for parts in (matched, compared))
+    return show_notes(rows, hits, every, shown_as)
 
 
 _NOTES = "@bay2009; @mirex2015notes; @raffel2014"
@@ -431,7 +426,7 @@ def _on_request(suffix: str, what: str, parameters: tuple[Parameter, ...]) -> tu
             summary=f"{_COUNTED} instrument",
             parameters=parameters,
             **by_instrument,
-        )(read_counts),
+        )(partial(read_instruments, "counts")),
     )
 
 
@@ -458,7 +453,7 @@ def _of_programs(suffix: str, what: str, parameters: tuple[Parameter, ...]) -> t
             parameters=parameters,
             needs=PROGRAM,
             **common,
-        )(read_counts),
+        )(partial(read_instruments, "counts")),
     )
 
 
