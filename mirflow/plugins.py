@@ -227,7 +227,9 @@ def names_on_use(package: str, *modules: str) -> tuple[Callable[[str], Any], Cal
     def names() -> list[str]:
         from pkgutil import iter_modules
 
-        return [module.name for module in iter_modules(sys.modules[package].__path__)]
+        public = vars(sys.modules[package])
+        found = [module.name for module in iter_modules(public["__path__"])]
+        return sorted({*public, *public.get("__all__", ()), *found})
 
     def get(name: str) -> Any:
         public = vars(sys.modules[package])
@@ -237,8 +239,12 @@ def names_on_use(package: str, *modules: str) -> tuple[Callable[[str], Any], Cal
             public.update((key, members[key]) for key in public["__all__"] if key in members)
             if name in public:
                 return public[name]
-        if name.startswith("__") or name not in names():
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return importlib.import_module(f"{package}.{name}")
+        try:
+            if not name.startswith("__"):
+                return importlib.import_module(f"{package}.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"{package}.{name}":  # which a module of the package lacks
+                raise
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
-    return get, lambda: sorted({*vars(sys.modules[package]), *getattr(sys.modules[package], "__all__", ()), *names()})
+    return get, names

@@ -16,7 +16,7 @@ import shutil
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -39,7 +39,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         write_synced(temporary, data)
-        _move(temporary, path)
+        move(temporary, path)
     except BaseException:
         with suppress(OSError):
             temporary.unlink()
@@ -54,7 +54,7 @@ WINDOWS = os.name == "nt"
 _PATIENCE = 2.0  # seconds that a file is waited for which another process is reading
 
 
-def _move(temporary: Path, path: Path) -> None:
+def move(temporary: Path, path: Path) -> None:
     """Replace a file; Windows refuses that for as long as a reader has it open, which is a moment."""
     until = time.monotonic() + _PATIENCE
     while True:
@@ -226,7 +226,7 @@ def demand_path(path: str | Path) -> Path:
     return Path(path)
 
 
-_POINTER = "mirflow store: "
+POINTER = "mirflow store: "
 
 
 def target_of(path: Path) -> Path | None:
@@ -238,22 +238,7 @@ def target_of(path: Path) -> Path | None:
         return None
     with path.open("rb") as file:
         text = file.read(4096).decode("utf-8", "replace")
-    return Path(text.removeprefix(_POINTER).rstrip("\n")) if text.startswith(_POINTER) else None
-
-
-def lead_to(path: Path, target: Path, temporary: Path, demand_own: Callable[[], None]) -> None:
-    """Let a path lead to a target from one moment on, if what is there before then is still one's own. Windows replaces
-    no links to folders, and makes none outside of its developer mode; some file systems make none."""
-    temporary.unlink(missing_ok=True)
-    try:
-        if WINDOWS:
-            raise NotImplementedError
-        temporary.symlink_to(target)
-    except (OSError, NotImplementedError):
-        write_synced(temporary, f"{_POINTER}{target.as_posix()}\n".encode())
-    demand_own()
-    _move(temporary, path)
-    sync_folder(path.parent)
+    return Path(text.removeprefix(POINTER).rstrip("\n")) if text.startswith(POINTER) else None
 
 
 def resolve(path: str | Path) -> Path:

@@ -21,15 +21,17 @@ from .cells import GroupContent
 from .chunks import write_group
 from .format import check
 from .generations import (
+    POINTER,
     WINDOWS,
     demand_path,
     generation_number,
-    lead_to,
     locked,
+    move,
     remove,
     storing,
     sync_folder,
     target_of,
+    write_synced,
 )
 from .journal import Journal
 from .read import content_of, open_groups, read_store
@@ -105,20 +107,12 @@ class StoreWriter:
             self._refuse_foreign()
             with storing(self.path):
                 self._clean()
-                self.journal = self._open_journal()
+                self.journal = Journal(self.folder / f"journal-{self.current:06d}")
             self._stack = stack.pop_all()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
         self._stack.close()
-
-    def _open_journal(self) -> Journal:
-        """The journal on top of the current generation; those of others are published or have lost their ground."""
-        mine = self.folder / f"journal-{self.current:06d}"
-        for other in self.folder.glob("journal-*"):
-            if other != mine:
-                remove(other)
-        return Journal(mine)
 
     def attrs(self) -> Mapping[str, Any]:
         """Attributes of the current store; empty if it does not exist yet."""
@@ -170,7 +164,7 @@ class StoreWriter:
                 for content in contents:
                     write_group(root, content, stamp)
             target = self._put(folder)
-            self.journal = self._open_journal()
+            self.journal = Journal(self.folder / f"journal-{self.current:06d}")
         return target
 
     def earlier(self) -> list[Path]:
@@ -224,11 +218,23 @@ class StoreWriter:
         return target
 
     def _link(self, target: Path) -> None:
-        # Checked again, as replacing could destroy data written by others meanwhile.
-        lead_to(self.path, target.relative_to(self.path.parent), self.folder / "link", self._refuse_foreign)
+        """Let the path lead to a generation from one moment on. Windows replaces no links to folders, and makes none
+        outside of its developer mode; some file systems make none."""
+        temporary, relative = self.folder / "link", target.relative_to(self.path.parent)
+        temporary.unlink(missing_ok=True)
+        try:
+            if WINDOWS:
+                raise NotImplementedError
+            temporary.symlink_to(relative)
+        except (OSError, NotImplementedError):
+            write_synced(temporary, f"{POINTER}{relative.as_posix()}\n".encode())
+        self._refuse_foreign()  # checked again, as replacing could destroy data written by others meanwhile
+        move(temporary, self.path)
+        sync_folder(self.path.parent)
 
     def _clean(self, keep: int = 0) -> None:
-        """Remove what no reader needs: half-built generations, unpublished ones, those before the previous one."""
+        """Remove what no reader needs: half-built generations, unpublished ones, those before the previous one; and the
+        journals on top of other generations than the current one."""
         current = self.current
         numbers = {entry: generation_number(entry) for entry in self.folder.iterdir()}
         older = [number for number in numbers.values() if number is not None and number < current]
@@ -242,6 +248,9 @@ class StoreWriter:
                     # A reader has a file open, and Windows removes none of these: the next run tries again.
                     if not WINDOWS:
                         raise
+        for journal in self.folder.glob("journal-*"):
+            if journal.name != f"journal-{current:06d}":  # it is published, or has lost its ground
+                remove(journal)
 
     def _discard(self, entry: Path) -> None:
         """Remove a folder so that its readers find all of it or, from one moment on, nothing."""

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 import zarr
 from numcodecs.zstd import decompress
-from zarr.abc.store import OffsetByteRequest, RangeByteRequest, SuffixByteRequest
+from zarr.abc.store import OffsetByteRequest, RangeByteRequest, Store, SuffixByteRequest
 from zarr.codecs import ZstdCodec
 from zarr.storage import LocalStore, ObjectStore, WrapperStore
 
@@ -83,10 +83,7 @@ class BuildingStore(LocalStore):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_synced(path, value.to_bytes())
 
-    async def set_if_not_exists(self, key: str, value: Buffer) -> None:
-        """Write one value where there is none."""
-        if not (self.root / key).exists():
-            await self.set(key, value)
+    set_if_not_exists = Store.set_if_not_exists  # by the other two
 
     async def exists(self, key: str) -> bool:
         """True if there is a value."""
