@@ -157,6 +157,9 @@ class EstimateRow(Sequence[Source | None]):
                 return True
         return all(one == another for one, another in zip(self, other, strict=True))
 
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
 
 @dataclass(eq=False, repr=False)
 class EstimateTable:
