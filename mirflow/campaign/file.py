@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, model_
 from ..annotations.schema import kind_of
 from ..errors import PipelineError, Problem, UnknownNameError, name_some
 from ..pipeline.discovery import OpenPack, absolute, find_references
-from ..pipeline.document import Document, read_document, validate
+from ..pipeline.document import read_document, validate
 from ..pipeline.load import MetadataError, add_languages, import_plugins, plugin_address
 from ..pipeline.model import Evaluation, Execution, Resolved, Shorthand, Strict, Trouble, identifier, resolve
 from ..readers.patterns import Pattern
@@ -462,10 +462,6 @@ def load_campaign(path: str | Path) -> Campaign:
 
     Other files that it names are not checked.
     """
-    return _load(path)[0]
-
-
-def _load(path: str | Path) -> tuple[Campaign, Document]:
     document = read_document(path)
     campaign, problems = validate(document, Campaign, "campaign")
     import_plugins(document, Path(absolute(str(path))).parent, problems)
@@ -503,7 +499,7 @@ def _load(path: str | Path) -> tuple[Campaign, Document]:
     if campaign is None or problems:
         raise PipelineError(problems, path)
     campaign._values = document.data
-    return campaign, document
+    return campaign
 
 
 def campaign_digest(path: str | Path) -> str:
@@ -512,21 +508,6 @@ def campaign_digest(path: str | Path) -> str:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
     except OSError:
         return ""
-
-
-def demand_unedited(path: str | Path, digest: str) -> None:
-    """Raise an error if a campaign file has changed since the start."""
-    if campaign_digest(path) != digest:
-        why = "was edited since the worker started: restart server and worker to apply the changes, or restore the file"
-        raise PipelineError([Problem("", why)], path)
-
-
-def make_round(given: Mapping[str, Any]) -> GradingRound:
-    """Make a round of grading from plain values, as in a campaign file."""
-    made, problems = validate(Document(data=dict(given)), GradingRound, "the keys of a round")
-    if made is None or problems:
-        raise PipelineError(problems)
-    return made
 
 
 def is_campaign(path: str | Path) -> bool:
@@ -597,8 +578,8 @@ def reference_tracks(
     references: dict[str, list[dict[str, str]]] = {}
     problems: list[Trouble] = []
     if not root.is_dir():
-        raise _with_lines(path, [(("splits", split, "root"), f"folder {str(root)!r} does not exist")])
-    for position, evaluation in enumerate(campaign.evaluations):
+        problems.append((("splits", split, "root"), f"folder {str(root)!r} does not exist"))
+    for position, evaluation in enumerate(campaign.evaluations if not problems else ()):
         troubles: list[Trouble] = []
         resolved = resolve(evaluation, str(root), str(Path(absolute(str(path))).parent))
         if isinstance(resolved, Resolved):
@@ -612,13 +593,9 @@ def reference_tracks(
             troubles = resolved
         problems += [(("evaluations", position, *step), f"{why} (split {split})") for step, why in troubles]
     if problems:
-        raise _with_lines(path, problems)
+        document = read_document(path)
+        raise PipelineError([document.problem(place, why) for place, why in problems], path)
     return references
-
-
-def _with_lines(path: str | Path, problems: Iterable[Trouble]) -> PipelineError:
-    document = read_document(path)
-    return PipelineError([document.problem(place, why) for place, why in problems], path)
 
 
 def check_campaign(
@@ -628,7 +605,7 @@ def check_campaign(
 
     Returns: the campaign, the number of tracks with a reference by split and evaluation, and warnings.
     """
-    campaign, document = _load(path)
+    campaign, document = load_campaign(path), read_document(path)
     beside = Path(absolute(str(path))).parent
     problems: list[Problem] = []
     tracks: dict[str, dict[str, set[str]]] = {}

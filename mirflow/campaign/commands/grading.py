@@ -92,7 +92,7 @@ def draw_command(pieces: Path, output: Path, by: str | None, where: str | None, 
     """Draw queries from PIECES, a table with one row per piece of the collection, and write their rows."""
     import secrets
 
-    from ..grading.query_draw import draw, drawing_notes, read_each, read_names, read_pieces, write_queries
+    from ..grading.query_draw import draw, read_each, read_names, read_pieces, write_queries
 
     number, each = options["number"], options["each"]
     if each is not None:
@@ -107,7 +107,7 @@ def draw_command(pieces: Path, output: Path, by: str | None, where: str | None, 
     collection = read_pieces(pieces, options["piece"])
     left_out = {name for path in options["leave_out"] for name in read_names(path)} & set(collection.names)
     drawn = draw(collection, number, each=each, by=by, seed=seed, where=where, exclude=left_out)
-    write_queries(collection, drawn, output, drawing_notes(pieces.name, seed, each, by, where))
+    write_queries(collection, drawn, output, pieces.name, seed, each, by, where)
     rows: list[tuple[str, Entry]] = [("pieces", len(collection.names)), ("left out", len(left_out))]
     values = collection.values(by) if by else {}
     counts = Counter(values[name] for name in drawn) if by else {}
@@ -486,21 +486,7 @@ def agreement_tables(judgements: Collection, people: bool, level: float | None =
     from ...reports.tables import Table
     from ..grading.rater_agreement import reliability
 
-    tables: list[Table] = []
-    file = {"judgements": name} if name and not people else {}
-
-    def add(columns: Mapping[str, Sequence[Any]], title: str, notes: Sequence[str]) -> None:
-        rows = zip(*columns.values(), strict=True)
-        shown = tuple((*file.values(), *(show_number(value, people) for value in row)) for row in rows)
-        title = f"{name}: {title}" if name else title
-        tables.append(Table((*file, *columns), shown, title, tuple(notes) if people else ()))
-
-    def add_dataset(values: xr.Dataset, title: str, *notes: str) -> None:
-        (dim,) = values.dims
-        meanings = [f"{key}: {column.attrs['long_name']}" for key, column in values.items() if key not in _PLAIN]
-        columns = {str(key): values[key].values.tolist() for key in (dim, *values.data_vars)}
-        add(columns, title, [*notes, *meanings])
-
+    described: list[tuple[xr.Dataset, str, list[str]]] = []  # with titles and notes
     columns = judgements.rows.columns
     broad = "broad" in columns and bool((columns["broad"] != "").any())
     others = reliability(judgements, level)
@@ -509,19 +495,29 @@ def agreement_tables(judgements: Collection, people: bool, level: float | None =
         least, most = agreement.attrs["least_graders"], agreement.attrs["most_graders"]
         weighted = "pairs have equal weight whatever their number of graders (Gwet); those with one only affect chance"
         many = f"graders per pair of query and candidate: {most if least == most else f'{least}-{most}'}"
-        add_dataset(agreement, "agreement of graders", many, *([weighted] if least != most else []))
+        described.append((agreement, "agreement of graders", [many, *([weighted] if least != most else [])]))
     others = others.isel(measure=others["compared"].values > 0)
     if others.sizes["measure"]:
-        names = ("measure", "of", *(key for key in ("value", "low", "high", "compared") if key in others))
-        measured = {key: others[key].values.tolist() for key in names}
-        notes = [f"{key}: {about}" for key, about in zip(measured["measure"], others["about"].values, strict=True)]
+        abouts = zip(others["measure"].values, others["about"].values, strict=True)
+        notes = [f"{key}: {about}" for key, about in abouts]
         notes.append("compared: pairs of a query and a candidate with at least two judgements")
         if "low" in others:
             drawn = f"percentiles of {others.attrs['replicates']} bootstraps over the queries"
             notes.append(f"low, high: {say_level(others.attrs['level'])} interval, {drawn}")
-        add(measured, "other measures of agreement", notes)
+        listed = ["of", *(key for key in ("value", "low", "high", "compared") if key in others)]
+        described.append((others[listed], "other measures of agreement", notes))
     if broad and "value" in columns:
-        add_dataset(fine_within_broad(judgements), "fine judgements within broad categories")
+        described.append((fine_within_broad(judgements), "fine judgements within broad categories", []))
+    tables: list[Table] = []
+    file = {"judgements": name} if name and not people else {}
+    for values, title, notes in described:
+        attrs = {key: column.attrs for key, column in values.items() if key not in _PLAIN}
+        notes += [f"{key}: {about['long_name']}" for key, about in attrs.items() if "long_name" in about]
+        entries = {str(key): values[key].values.tolist() for key in (*values.dims, *values.data_vars)}
+        rows = zip(*entries.values(), strict=True)
+        shown = tuple((*file.values(), *(show_number(value, people) for value in row)) for row in rows)
+        title = f"{name}: {title}" if name else title
+        tables.append(Table((*file, *entries), shown, title, tuple(notes) if people else ()))
     return tables
 
 
@@ -562,18 +558,15 @@ def workload_command(style: str | None, output: Path | None, events: Path | None
         factors["minutes"] = sum(seconds) / len(seconds) / 60
     work = Workload(**factors)
     style = choose_format(style, output)
-    people = style in FOR_PEOPLE
-
-    def row(name: str) -> tuple[str, Entry]:
-        value = getattr(work, name)
-        if people:
-            return name, f"{value:.10g}"
-        return name, int(value) if value == int(value) else value
-
+    values = {name: getattr(work, name) for name in ("minutes", "minutes_per_grader", "limit", "judgements")}
+    numbers = {name: int(value) if value == int(value) else value for name, value in values.items()}
+    if style in FOR_PEOPLE:
+        numbers = {name: f"{value:.10g}" for name, value in values.items()}
+    judgements = numbers.pop("judgements")
     rows: list[tuple[Entry, ...]] = [
-        *(row(name) for name in ("minutes", "minutes_per_grader", "limit")),
+        *numbers.items(),
         ("feasible", "yes" if work.feasible else "no"),
-        row("judgements"),
+        ("judgements", judgements),
         ("fewest graders", work.least_graders),
         *((f"most {name}", work.most(name)) for name in ("algorithms", "queries", "candidates", "graders_per_pair")),
     ]

@@ -238,12 +238,15 @@ def mail_command(campaign: Path, name: str, address: str) -> None:
 @output_options
 def list_command(campaign: Path, style: str | None, output: Path | None) -> None:
     """List accounts with their numbers of valid links, sessions and tokens."""
+    from sqlalchemy import select
+
     from ...reports.tables import Table
-    from ..server.accounts import users, valid_tokens
+    from ..server.accounts import valid_tokens
+    from ..server.database import User
 
     rows: list[tuple[str | int | None, ...]] = []
     with _accounts(campaign) as (service, session):
-        for user in users(session):
+        for user in session.scalars(select(User).order_by(User.name)):
             kinds = [token.kind for token in valid_tokens(session, user.id, service.clock())]
             used = max((token.used for token in user.tokens if token.used), default=None)
             counts = [kinds.count(kind) for kind in ("link", "session", "token")]
@@ -402,10 +405,10 @@ def check(path: Path) -> None:
             echo(f"{split}: {name}: {counted(tracks, 'track')}")
     if campaign.grading:
         demand_packages()
-        from ..server.graders.rounds import check_round
+        from ..server.graders.rounds import read_round_files
     for judged in campaign.grading:
-        pairs, note = check_round(judged, path.resolve().parent / campaign.root)
-        echo(f"{judged.name}: {counted(pairs, 'pair')} to judge")
+        _, pairs, _, note = read_round_files(judged, path.resolve().parent / campaign.root)
+        echo(f"{judged.name}: {counted(sum(not pair.training for pair in pairs), 'pair')} to judge")
         notes += [f"grading.{judged.name}: {note}"] if note else []
     for note in notes:
         echo(f"note: {note}", err=True)

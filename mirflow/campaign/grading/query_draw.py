@@ -257,19 +257,20 @@ def draw(
     return [name for name in names if name in drawn]
 
 
-def drawing_notes(
-    drawn_from: str, seed: int, each: int | Mapping[str, int] | None, by: str | None, where: str | None
-) -> dict[str, object]:
-    """Describe how queries were drawn, for the notes of their table."""
-    many = ", ".join(f"{value}={number}" for value, number in each.items()) if isinstance(each, Mapping) else each
-    notes = {"seed": seed, "drawn from": drawn_from, "of each": f"{many} by {by}" if by else None, "where": where}
-    return {name: value for name, value in notes.items() if value not in (None, "")}
-
-
 def write_queries(
-    pieces: PieceTable, names: Sequence[str], path: str | os.PathLike[str], notes: Mapping[str, object]
+    pieces: PieceTable,
+    names: Sequence[str],
+    path: str | os.PathLike[str],
+    drawn_from: str,
+    seed: int,
+    each: int | Mapping[str, int] | None = None,
+    by: str | None = None,
+    where: str | None = None,
 ) -> None:
     """Write the rows of some pieces with their names first, as ``query``, and notes on how they were drawn."""
+    many = ", ".join(f"{value}={number}" for value, number in each.items()) if isinstance(each, Mapping) else each
+    drawn = {"seed": seed, "drawn from": drawn_from, "of each": f"{many} by {by}" if by else None, "where": where}
+    notes = {name: value for name, value in drawn.items() if value not in (None, "")}
     others = [column for column in pieces.table.columns if column not in (pieces.key, "query")]
     columns = [pieces.values(column) for column in others]
     rows = [(name, *(values[name] for values in columns)) for name in names]

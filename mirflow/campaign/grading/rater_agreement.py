@@ -10,9 +10,10 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from ...analysis.judgements import AllJudged, Judgements, all_judged, read_judge
 from ...annotations.annotation import Annotation
 from ...annotations.collection import Collection, collect
 from ...errors import AnnotationError, GradingError
-from ...kernels.agreement import Ratings, Sums, Weights, alpha_sums, cohen_kappa, intraclass_sums, kappa_sums
+from ...kernels.agreement import Ratings, Sums, alpha_sums, cohen_kappa, intraclass_sums, kappa_sums
 from ...metrics.similarity import BROAD
 from ...ragged import Bool, Float, Int
 from .assignment import Pair
@@ -39,31 +40,39 @@ IDLE = 120.0  # seconds without an event after which a grader counts as absent
 class _Measure(NamedTuple):
     of: str
     about: str
-    sums: Callable[[Ratings, Any], Sums]
-    kind: str  # of weights, of the scale, or of ICC
+    sums: Callable[[Ratings], Sums]
 
 
-def _kappa(ratings: Ratings, weights: Weights) -> Sums:
-    return kappa_sums(ratings, len(BROAD), weights)
-
-
+_kappa = partial(kappa_sums, categories=len(BROAD))
 _BOTH = "where all graders judged all pairs"
 # Measures of agreement in addition to Fleiss's kappa, see :func:`mirflow.analysis.judgements.grader_agreement`.
 MEASURES: Mapping[str, _Measure] = {
     "cohen_kappa": _Measure(
-        "broad", "mean of Cohen's kappa over the pairs of graders, by how much both judged", _kappa, "nominal"
+        "broad",
+        "mean of Cohen's kappa over the pairs of graders, by how much both judged",
+        partial(_kappa, weights="nominal"),
     ),
     "weighted_kappa": _Measure(
-        "broad", "the same with linear weights: NS and VS are twice as far apart as neighbours", _kappa, "linear"
+        "broad",
+        "the same with linear weights: NS and VS are twice as far apart as neighbours",
+        partial(_kappa, weights="linear"),
     ),
-    "quadratic_kappa": _Measure("broad", "the same with quadratic weights", _kappa, "quadratic"),
-    "alpha_nominal": _Measure("broad", "Krippendorff's alpha of the categories as names", alpha_sums, "nominal"),
-    "alpha_ordinal": _Measure("broad", "Krippendorff's alpha of the ordered categories", alpha_sums, "ordinal"),
-    "alpha_interval": _Measure("fine", "Krippendorff's alpha of the numbers", alpha_sums, "interval"),
-    "icc1": _Measure("fine", "ICC(1,1) of Shrout and Fleiss: one judgement, by any graders", intraclass_sums, "1,1"),
-    "icc1k": _Measure("fine", "ICC(1,k): the mean of the judgements of a pair", intraclass_sums, "1,k"),
-    "icc2": _Measure("fine", f"ICC(2,1): one judgement, absolute agreement, {_BOTH}", intraclass_sums, "2,1"),
-    "icc3": _Measure("fine", f"ICC(3,1): one judgement, consistency, {_BOTH}", intraclass_sums, "3,1"),
+    "quadratic_kappa": _Measure("broad", "the same with quadratic weights", partial(_kappa, weights="quadratic")),
+    "alpha_nominal": _Measure(
+        "broad", "Krippendorff's alpha of the categories as names", partial(alpha_sums, scale="nominal")
+    ),
+    "alpha_ordinal": _Measure(
+        "broad", "Krippendorff's alpha of the ordered categories", partial(alpha_sums, scale="ordinal")
+    ),
+    "alpha_interval": _Measure("fine", "Krippendorff's alpha of the numbers", partial(alpha_sums, scale="interval")),
+    "icc1": _Measure(
+        "fine", "ICC(1,1) of Shrout and Fleiss: one judgement, by any graders", partial(intraclass_sums, form="1,1")
+    ),
+    "icc1k": _Measure("fine", "ICC(1,k): the mean of the judgements of a pair", partial(intraclass_sums, form="1,k")),
+    "icc2": _Measure(
+        "fine", f"ICC(2,1): one judgement, absolute agreement, {_BOTH}", partial(intraclass_sums, form="2,1")
+    ),
+    "icc3": _Measure("fine", f"ICC(3,1): one judgement, consistency, {_BOTH}", partial(intraclass_sums, form="3,1")),
 }
 # Measures that need to know the grader of each judgement.
 _NAMED = frozenset({"cohen_kappa", "weighted_kappa", "quadratic_kappa", "icc2", "icc3"})
@@ -95,7 +104,7 @@ def reliability(judgements: Judgements, level: float | None = None, *, seed: int
     columns: dict[str, list[float]] = defaultdict(list)
     for name, measure in MEASURES.items():
         ratings = tables[measure.of]
-        sums = measure.sums(ratings, measure.kind)
+        sums = measure.sums(ratings)
         left_out = anonymous and name in _NAMED
         columns["value"].append(math.nan if left_out else sums.whole())
         columns["compared"].append(len(ratings.table))
@@ -325,19 +334,18 @@ def without_middle(judgements: Iterable[GraderJudgement], key: Pool) -> xr.Datas
     levels: dict[Pair, list[str]] = defaultdict(list)
     for row in rows:
         levels[row.pair].append(row.broad)
-
-    def mean_score(system: str, worth: tuple[float, float, float]) -> float:
-        """The mean over queries, of the mean over the system's candidates, of the mean over their graders."""
+    score = np.full((len(_SCHEMES), len(key.systems)), np.nan)
+    for scheme, worth in enumerate(_SCHEMES.values()):
         weight = dict(zip(BROAD, worth, strict=True))
-        queries: dict[str, list[float]] = defaultdict(list)
-        for row in key.returned:
-            values = [weight[level] for level in levels.get(row.pair, ()) if not np.isnan(weight[level])]
-            if row.system == system and values:
-                queries[row.query].append(sum(values) / len(values))
-        means = [sum(values) / len(values) for values in queries.values()]
-        return sum(means) / len(means) if means else float("nan")
-
-    score = np.array([[mean_score(system, worth) for system in key.systems] for worth in _SCHEMES.values()])
+        # By system and query, the means over the graders of the system's candidates.
+        queries: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+        for candidate in key.returned:
+            values = [weight[level] for level in levels.get(candidate.pair, ()) if not np.isnan(weight[level])]
+            if values:
+                queries[candidate.system][candidate.query].append(sum(values) / len(values))
+        for system, of_queries in queries.items():
+            means = [sum(values) / len(values) for values in of_queries.values()]
+            score[scheme, key.systems.index(system)] = sum(means) / len(means)
     # Sums of equal judgements may differ by rounding.
     rank = np.array([stats.rankdata(np.where(np.isnan(row), np.inf, -np.round(row, 9))) for row in score])
     tau = [float(stats.kendalltau(rank[0], row).statistic) for row in rank]

@@ -127,9 +127,9 @@ def new_token(request: Request) -> Response:
 
 def set_mail(request: Request) -> Response:
     """Set or remove the address for mail; removing it also drops unsent mail."""
-    service, _, database, viewer = served(request)
+    service, campaign, database, viewer = served(request)
     address = str(request.state.form.get("mail", "")).strip()
-    if address and not _sends_mail(service):
+    if address and (campaign.notifications is None or campaign.notifications.mail is None):
         raise HTTPException(400, "This campaign does not send mail.")
     try:
         with database.write() as session:
@@ -138,11 +138,6 @@ def set_mail(request: Request) -> Response:
         raise HTTPException(400, f"{error}. Nothing was changed.") from None
     service.audit.record(viewer.name, "set address" if address else "remove address")
     return RedirectResponse(service.links.url("account"), 303)
-
-
-def _sends_mail(service: Service) -> bool:
-    settings = None if service.campaign is None else service.campaign.notifications
-    return settings is not None and settings.mail is not None
 
 
 def revoke(request: Request) -> Response:
@@ -159,7 +154,8 @@ def revoke(request: Request) -> Response:
 
 def account(request: Request, secret: str = "", expires: dt.datetime | None = None) -> Response:
     """Show the viewer's account, with the secret of a token that was just made."""
-    service, _, database, viewer = served(request)
+    service, campaign, database, viewer = served(request)
+    sends_mail = campaign.notifications is not None and campaign.notifications.mail is not None
     with database.read() as session:
         user = session.get_one(User, viewer.user)
         tokens = []
@@ -167,7 +163,7 @@ def account(request: Request, secret: str = "", expires: dt.datetime | None = No
             what = _WHAT[token.kind] + (" (this one)" if token.id == viewer.token else "")
             days = {"made": _day(token.created), "used": _day(token.used), "until": _day(token.expires)}
             tokens.append({"id": token.id, "what": what, **days})
-    about: dict[str, Any] = {"lab": user.lab, "mail": user.mail, "sends_mail": _sends_mail(service)}
+    about: dict[str, Any] = {"lab": user.lab, "mail": user.mail, "sends_mail": sends_mail}
     about |= {"since": _day(user.created), "secret": secret, "expires": _day(expires), "most_days": MOST_DAYS}
     return page(request, "account.html", here="account", tokens=tokens, **about)
 

@@ -36,19 +36,19 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...errors import MetricError, MirflowError, QueryError, UnknownNameError
+from ...reports.origins import root_of_each
 from . import account_pages, http_api, result_pages, submission_pages
 from .account_pages import forget_addresses_daily
 from .accounts import AccountError
 from .cache import Front
 from .graders import grader_pages
-from .graders.rounds import Rounds
+from .graders.rounds import Rounds, open_rounds
 from .limits import Network
 from .security import LATER, GuardedRoute, Security, shown_path
-from .service import HOST, PORT, Service, noting_address, open_service, roots_by_store
+from .service import HOST, PORT, Service, noting_address, open_service
 from .submissions.entries import SubmissionError
 from .submissions.jobs import last_report
 from .submissions.notifications import counts, sending
@@ -130,16 +130,28 @@ class BelowRoot:
 
 def create_app(service: Service) -> Starlette:
     """Make the application for a service."""
-    monitoring = Monitoring(service)
-    health = GuardedRoute("/health", partial(_health, monitoring), role=None)
+    monitoring, campaign = Monitoring(service), service.campaign
     metrics = GuardedRoute(
         "/metrics",
         lambda _: Response(generate_latest(monitoring.registry), headers=PRIVATE, media_type=CONTENT_TYPE_LATEST),
         role="reader",
         rate="query",
     )
+    graded = campaign is not None and service.database is not None and (campaign.grading or campaign.planning)
+    rounds = Rounds(service, open_rounds(service)) if graded else None
+    views = Views(service, rounds)
     app = Starlette(
-        routes=[health, *([] if service.database is None else [metrics]), *_routes(service)],
+        routes=[
+            GuardedRoute("/health", partial(_health, monitoring), role=None),
+            *([] if service.database is None else [metrics]),
+            GuardedRoute("asset", asset, role=None),
+            *([GuardedRoute("about", about, role=None)] if service.has_about else []),
+            *account_pages.routes(service),
+            *http_api.routes(service, views),
+            *result_pages.routes(service, views),
+            *grader_pages.routes(service, rounds),
+            *submission_pages.routes(service, views),
+        ],
         middleware=[
             Middleware(NamesInPaths),
             Middleware(Security, service=service, count=monitoring.count),
@@ -156,22 +168,6 @@ def create_app(service: Service) -> Starlette:
     app.state.service = service
     app.state.monitoring = monitoring
     return app
-
-
-def _routes(service: Service) -> list[BaseRoute]:
-    campaign = service.campaign
-    graded = campaign is not None and service.database is not None and (campaign.grading or campaign.planning)
-    rounds = Rounds(service) if graded else None
-    views = Views(service, rounds)
-    return [
-        GuardedRoute("asset", asset, role=None),
-        *([GuardedRoute("about", about, role=None)] if service.has_about else []),
-        *account_pages.routes(service),
-        *http_api.routes(service, views),
-        *result_pages.routes(service, views),
-        *grader_pages.routes(service, rounds),
-        *submission_pages.routes(service, views),
-    ]
 
 
 def about(request: Request) -> Response:
@@ -273,7 +269,8 @@ def serve(
     `roots`: folders with the annotations of the stores: one for all stores, or one for each.
     """
     service = open_service(paths, base_url)
-    service.roots = roots_by_store([*service.stores], roots)
+    each = zip(service.stores, root_of_each(roots, len(service.stores)), strict=True)
+    service.roots = {name: Path(root) for name, root in each if root is not None}
     service.base_url = service.base_url or local_address(host, port)
     service.proxies, service.user_header = networks(proxies), user_header
     service.without_references, service.only_aggregates = without_references, only_aggregates

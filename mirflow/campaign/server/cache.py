@@ -23,7 +23,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -72,13 +71,6 @@ class Snapshot:
         return boards if self.quotes else {name: without_quotes(ds) for name, ds in boards.items()}
 
     @cached_property
-    def tree(self) -> xr.DataTree:
-        """The evaluations as a tree."""
-        import xarray as xr
-
-        return xr.DataTree.from_dict(dict(self.boards))
-
-    @cached_property
     def nodes(self) -> dict[str, dict[str, Any]]:
         """Zarr metadata of groups and arrays by path; the path of the root is empty."""
         try:
@@ -124,9 +116,6 @@ class Stores:
         """Names of the stores that currently exist."""
         return (name for name, path in self.paths.items() if (path / _ROOT).is_file())
 
-    def __contains__(self, name: object) -> bool:
-        return name in self.paths
-
     def current(self, name: str) -> Snapshot:
         """Return the snapshot of the current generation."""
         path = self.paths.get(name)
@@ -165,36 +154,31 @@ class Stores:
         signature = _signature(folder / _ROOT) if number > 0 else None
         return None if signature is None else self._snapshot(snapshot.name, folder, signature)
 
-    def read(self, snapshot: Snapshot) -> Snapshot:
-        """Load the scores of a snapshot, evicting those that were least recently used."""
-        with self._lock:
-            if snapshot not in self._read:
-                loaded = (ds.variables.get(name) for ds in snapshot.boards.values() for name in _LOADED)
-                self._read[snapshot] = sum(variable.nbytes for variable in loaded if variable is not None)
-                for old in [read for read in self._read if read.name == snapshot.name and read is not snapshot]:
-                    self._forget(old)
-            self._read.move_to_end(snapshot)
-            while sum(self._read.values()) > self._most_bytes and len(self._read) > 1:
-                self._forget(next(iter(self._read)))
-        return snapshot
-
     def _snapshot(self, name: str, folder: Path, signature: tuple[int, ...]) -> Snapshot:
         number = generation_number(folder) or 0
         digest = hashlib.blake2b(repr(signature).encode(), digest_size=4).hexdigest()
         return Snapshot(name, folder, number, f"{number}-{digest}", name not in self._quoteless)
 
-    def _forget(self, snapshot: Snapshot) -> None:
-        del self._read[snapshot]
-        snapshot._made.clear()
-        for name in ("boards", "tree"):
-            snapshot.__dict__.pop(name, None)
-
     def ask(self, name: str, question: Callable[[Snapshot], T]) -> T:
-        """Apply a function to the current snapshot; retry once if its generation was removed meanwhile."""
+        """Apply a function to the current snapshot; retry once if its generation was removed meanwhile.
+
+        Its scores are loaded, and those that were least recently used are evicted.
+        """
         while True:
             snapshot = self.current(name)
             try:
-                return question(self.read(snapshot))
+                with self._lock:
+                    if snapshot not in self._read:
+                        loaded = (ds.variables.get(name) for ds in snapshot.boards.values() for name in _LOADED)
+                        self._read[snapshot] = sum(variable.nbytes for variable in loaded if variable is not None)
+                    self._read.move_to_end(snapshot)
+                    outdated = [read for read in self._read if read.name == name and read is not snapshot]
+                    while outdated or (sum(self._read.values()) > self._most_bytes and len(self._read) > 1):
+                        old = outdated.pop() if outdated else next(iter(self._read))
+                        del self._read[old]
+                        old._made.clear()
+                        old.__dict__.pop("boards", None)
+                return question(snapshot)
             except StoreError:
                 if not snapshot.is_gone() or self.current(name) is snapshot:
                     raise
@@ -240,28 +224,30 @@ class Kept:
     body: bytes
     compressed: bytes | None
     etag: str
+    size: int  # bytes that it occupies, including its address, which may be long
 
 
+@dataclass(eq=False)
 class Answers:
-    """Responses by address and everything else they depend on: generations of stores, viewer, database.
+    """Responses by address and everything else they depend on: generations of stores, viewer, database."""
 
-    `salt`: anything else that responses depend on, such as the title of the site.
-    `cors`: whether scripts on other sites may read public data.
-    """
-
-    def __init__(self, stores: Stores, salt: str = "", *, cors: bool = False) -> None:
-        self.stores, self._shared, self._salt = stores, CORS if cors else {}, f"{version('mirflow')} {salt}"
-        self._most_bytes, self._bytes = MOST_BYTES, 0
-        self._kept: OrderedDict[tuple[str, str], Kept] = OrderedDict()
-        self._made: dict[tuple[str, str], asyncio.Future[Kept]] = {}
-        self._front: dict[tuple[bytes, bytes], tuple[tuple[str, ...] | None, str]] = {}
-        self._pools = [ThreadPoolExecutor(AT_ONCE, thread_name_prefix=name) for name in ("answers", "choices")]
-        self._waiting = 0
+    stores: Stores
+    salt: str = ""  # anything else that responses depend on, such as the title of the site
+    shared: Mapping[str, str] = field(default_factory=dict)  # headers of public data, such as `CORS`
+    _most_bytes: int = MOST_BYTES
+    _bytes: int = 0
+    _kept: OrderedDict[tuple[str, str], Kept] = field(default_factory=OrderedDict)
+    _made: dict[tuple[str, str], asyncio.Future[Kept]] = field(default_factory=dict)
+    _front: dict[tuple[bytes, bytes], tuple[tuple[str, ...] | None, str]] = field(default_factory=dict)
+    _pools: Sequence[ThreadPoolExecutor] = field(
+        default_factory=lambda: [ThreadPoolExecutor(AT_ONCE, name) for name in ("answers", "choices")]
+    )
+    _waiting: int = 0
 
     def generation(self, names: Sequence[str] | None) -> str:
         """Token that changes when one of the named stores (None: any store) is published, added or removed."""
         tokens = " ".join(f"{name}@{self.stores.current(name).token}" for name in names or self.stores)
-        return digest(f"{self._salt} {tokens}")
+        return digest(f"{self.salt} {tokens}")
 
     async def answer(
         self,
@@ -289,12 +275,12 @@ class Answers:
           show.
         """
         changing = view or state
-        generation = digest(f"{self._salt} seen as {view} in {state}") if changing else self.generation(names)
+        generation = digest(f"{self.salt} seen as {view} in {state}") if changing else self.generation(names)
         target = f"{request.url.path}?{request.url.query if query is None else query} {variant}"
         etag = "" if state else digest(f"{generation} {target}")
         if etag and is_known(request.headers.get("if-none-match", ""), etag):
             keep = "private, no-store" if view else "no-cache"
-            shared = {} if view else self._shared
+            shared = {} if view else self.shared
             return Response(status_code=304, headers={"ETag": f'W/"{etag}"', "Cache-Control": keep, **shared})
         kept = await self._get((generation, target), etag, make, self._pools[chosen], private=bool(view))
         if not variant and not changing and kept.status == 200:
@@ -327,13 +313,14 @@ class Answers:
                 # Browsers may store public responses, but have to revalidate them.
                 storing = b"private, no-store" if private else b"no-cache"
                 headers += [(b"etag", f'W/"{tag}"'.encode()), (b"cache-control", storing)]
-            shared = {} if private or kind.startswith("text/html") else self._shared
+            shared = {} if private or kind.startswith("text/html") else self.shared
             more = {**content.headers, **shared}.items()
             headers += [(name.lower().encode(), value.encode("latin-1")) for name, value in more]
             packed = None
             if kind.startswith(_COMPRESSED) and _LEAST_COMPRESSED <= len(content.body) <= LARGEST:
                 packed = gzip.compress(content.body, 6, mtime=0)
-            return Kept(content.status, headers, content.body, packed, tag)
+            size = sum(map(len, key)) + len(content.body) + len(packed or b"")
+            return Kept(content.status, headers, content.body, packed, tag, size)
 
         future: asyncio.Future[Kept] = asyncio.get_running_loop().create_future()
         future.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -348,11 +335,11 @@ class Answers:
             self._waiting -= 1
             del self._made[key]
         future.set_result(kept)
-        if kept.status == 200 and _size(key, kept) <= LARGEST:
+        if kept.status == 200 and kept.size <= LARGEST:
             self._kept[key] = kept
-            self._bytes += _size(key, kept)
+            self._bytes += kept.size
             while self._bytes > self._most_bytes:  # those used least recently go first
-                self._bytes -= _size(*self._kept.popitem(last=False))
+                self._bytes -= self._kept.popitem(last=False)[1].size
         return kept
 
     def find(self, scope: Scope) -> Kept | None:
@@ -413,11 +400,6 @@ class KeptResponse(Response):
             headers = [*headers, (b"content-length", str(len(body)).encode())]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
-
-
-def _size(key: tuple[str, str], kept: Kept) -> int:
-    """Bytes that a cached response occupies, including its address, which may be long."""
-    return sum(map(len, key)) + len(kept.body) + len(kept.compressed or b"")
 
 
 def digest(text: str, size: int = 8) -> str:

@@ -142,16 +142,12 @@ class Database:
         # Readers see a single state; a writer sees the state left by the previous writer, for which it waited.
         reading: dict[str, Any] = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
         writing: dict[str, Any] = {"isolation_level": "READ COMMITTED"}
+        self.is_sqlite = self.engine.dialect.name == "sqlite"
         if self.is_sqlite:
             reading, writing = {}, {}
         self._reading = self.engine.execution_options(**reading)
         self._writing = self.engine.execution_options(writes=True, **writing)
         self._turn = Lock()
-
-    @property
-    def is_sqlite(self) -> bool:
-        """True for a file of SQLite."""
-        return self.engine.dialect.name == "sqlite"
 
     def create(self) -> None:
         """Create the tables of an empty database; leave existing ones unchanged."""
@@ -266,10 +262,7 @@ class Database:
         self.engine.dispose()
 
 
-def _scripts() -> ScriptDirectory:
-    return ScriptDirectory(REVISIONS, version_locations=[REVISIONS])
-
-
+_scripts = partial(ScriptDirectory, REVISIONS, version_locations=[REVISIONS])
 _migration = partial(MigrationContext.configure, opts={"version_table": "version"})
 
 

@@ -98,58 +98,40 @@ def _ends(option: QueryOption) -> tuple[float | None, float | None]:
 
 
 def _read(name: str, option: QueryOption, given: Sequence[str]) -> Any:
-    def read_value(text: str) -> Any:
-        if option.choices is not None and text not in (names := [*option.choices()]):
-            raise ApiError(400, f"{name}: unknown value {text!r}; {suggest(text, names)}")
-        kind = _KINDS.get(option.kind)
-        if kind is None:
-            return text
-        if kind == "boolean":
-            if text not in ("true", "false"):
-                raise ApiError(400, f"invalid {name} {text!r}: expected true or false")
-            return text == "true"
-        try:
-            value: float = option.kind(text)
-        except ValueError:
-            raise ApiError(400, f"invalid {name} {text!r}: expected {kind}") from None
-        low, high = _ends(option)
-        if (low is not None and not value >= low) or (high is not None and not value <= high) or value != value:
-            span = (
-                f"at least {low:g}" if high is None else f"at most {high:g}" if low is None else f"{low:g} to {high:g}"
-            )
-            raise ApiError(400, f"invalid {name} {text!r}: expected {span}")
-        return value
-
     repeated = option.many or option.pairs
     if len(given) > (MANY if repeated else 1):
         raise ApiError(400, f"{name} is given {len(given)} times: at most {MANY if repeated else 'once'} is allowed")
     if any(len(text) > LONGEST for text in given):
         raise ApiError(400, f"{name} is longer than {LONGEST} characters")
-    if not option.pairs:
-        values = [read_value(text) for text in given]
-        return values if option.many else values[0]
-    pairs: dict[str, str] = {}
-    for text in given:
-        key, _, value = (part.strip() for part in text.partition("="))
-        if not key or not value or key in pairs:
-            raise ApiError(400, f"invalid {name} {text!r}: expected name=value, each name once")
-        pairs[key] = value
-    return pairs
-
-
-def _describe(name: str, option: QueryOption) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": _KINDS.get(option.kind, "string")}
-    if schema["type"] == "string":
-        schema["maxLength"] = LONGEST
     if option.pairs:
-        schema["pattern"] = "^[^=]+=.+$"
-    if option.choices is not None:
-        schema["enum"] = [*option.choices()]
-    schema |= {key: end for key, end in zip(("minimum", "maximum"), _ends(option), strict=True) if end is not None}
-    if option.many or option.pairs:
-        schema = {"type": "array", "items": schema, "maxItems": MANY}
-    described = {"name": name, "in": "query", "description": option.help, "schema": schema}
-    return described | ({"required": True} if option.needed else {})
+        pairs: dict[str, str] = {}
+        for text in given:
+            key, _, word = (part.strip() for part in text.partition("="))
+            if not key or not word or key in pairs:
+                raise ApiError(400, f"invalid {name} {text!r}: expected name=value, each name once")
+            pairs[key] = word
+        return pairs
+    values: list[Any] = []
+    kind, (low, high) = _KINDS.get(option.kind), _ends(option)
+    for text in given:
+        if option.choices is not None and text not in (names := [*option.choices()]):
+            raise ApiError(400, f"{name}: unknown value {text!r}; {suggest(text, names)}")
+        if kind == "boolean" and text not in ("true", "false"):
+            raise ApiError(400, f"invalid {name} {text!r}: expected true or false")
+        if kind is None or kind == "boolean":
+            values.append(text if kind is None else text == "true")
+            continue
+        try:
+            value: float = option.kind(text)
+        except ValueError:
+            raise ApiError(400, f"invalid {name} {text!r}: expected {kind}") from None
+        if (low is not None and not value >= low) or (high is not None and not value <= high) or value != value:
+            span = (
+                f"at least {low:g}" if high is None else f"at most {high:g}" if low is None else f"{low:g} to {high:g}"
+            )
+            raise ApiError(400, f"invalid {name} {text!r}: expected {span}")
+        values.append(value)
+    return values if option.many else values[0]
 
 
 @dataclass(frozen=True)
@@ -168,10 +150,6 @@ class Operation:
 
 
 _FORMAT = {"format": QueryOption("Format of the table; default: chosen by the Accept header.", choices=lambda: _TABLES)}
-
-
-def _parameters(options: Mapping[str, QueryOption]) -> dict[str, QueryOption]:
-    return {option.parameter or name: option for name, option in options.items() if not option.local}
 
 
 class ChangedError(MirflowError):
@@ -212,7 +190,7 @@ def _store(service: Service, snapshot: Snapshot, asked: Mapping[str, Any] | None
     at = quote(snapshot.name, safe="")
     pinned = quote(f"{snapshot.name}@{snapshot.token}", safe="@")
     # Chunks of a store contain all systems, so partial views have no Zarr address.
-    has_zarr = not isinstance(snapshot, View) and service.disclosure(snapshot.name).everything
+    has_zarr = not isinstance(snapshot, View) and all(service.disclosure(snapshot.name))
     evaluations = [
         {
             "name": name,
@@ -351,7 +329,7 @@ OPERATIONS = (
         f"{_OF_EVALUATION}/scores",
         _scores,
         "Scores by track: one row per system, track and metric with a single value per track.",
-        _parameters({name: OPTIONS[name] for name in ("metric", "system", "tracks", "where")}) | _FORMAT,
+        {OPTIONS[name].parameter or name: OPTIONS[name] for name in ("metric", "system", "tracks", "where")} | _FORMAT,
         _TABLES,
         by_track=True,
     ),
@@ -361,7 +339,7 @@ OPERATIONS = (
             f"{_OF_STORE}/{one.name}",
             partial(_ask, one),
             f"{one.brief[:-1]}: the rows of `mirflow {one.name}` for programs.",
-            _parameters(one.takes) | _FORMAT,
+            {option.parameter or name: option for name, option in one.takes.items() if not option.local} | _FORMAT,
             _TABLES,
             by_track=one.by_track,
         )
@@ -387,7 +365,18 @@ def openapi(title: str, root: str = "") -> dict[str, Any]:
         inside = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
         rows = {"type": "array", "items": {"type": "object"}} if operation.formats == _TABLES else {"type": "object"}
         content = {_MEDIA[style]: {"schema": rows if style == "json" else {}} for style in operation.formats}
-        described = [*inside, *map(_describe, operation.parameters, operation.parameters.values())]
+        described: list[dict[str, Any]] = [*inside]
+        for name, option in operation.parameters.items():
+            schema: dict[str, Any] = {"type": _KINDS.get(option.kind, "string")}
+            schema |= {"maxLength": LONGEST} if schema["type"] == "string" else {}
+            schema |= {"pattern": "^[^=]+=.+$"} if option.pairs else {}
+            schema |= {"enum": [*option.choices()]} if option.choices is not None else {}
+            ends = zip(("minimum", "maximum"), _ends(option), strict=True)
+            schema |= {key: end for key, end in ends if end is not None}
+            if option.many or option.pairs:
+                schema = {"type": "array", "items": schema, "maxItems": MANY}
+            about = {"name": name, "in": "query", "description": option.help, "schema": schema}
+            described.append({**about, **({"required": True} if option.needed else {})})
         responses = {"200": {"description": "The answer.", "content": content}, "default": problem}
         get = {"summary": operation.summary, "operationId": operation.name, "parameters": described}
         paths[BASE + operation.path] = {"get": {**get, "responses": responses}}
@@ -409,62 +398,67 @@ _PROBLEM_SCHEMA = {
 
 def routes(service: Service, views: Views) -> list[BaseRoute]:
     """Return the routes of the API."""
-    found: list[BaseRoute] = [_route(service, views, operation) for operation in OPERATIONS]
+    found: list[BaseRoute] = []
+    for operation in OPERATIONS:
+        respond, rate = partial(_respond, service, views, operation), "query" if operation.parameters else None
+        found.append(GuardedRoute(BASE + operation.path, respond, role=None, rate=rate))
     unknown = _refuse(ApiError(404, f"unknown address; see {BASE}/openapi.json"))
+    return [
+        *found,
+        GuardedRoute(
+            f"{BASE}/{{rest:path}}",
+            lambda _: Response(unknown.body, unknown.status, media_type=unknown.media_type),
+            role=None,
+        ),
+        GuardedRoute(
+            "/stores/{store}.zarr/{key:path}", partial(store_value, service, ZarrFiles(service.shelf)), role=None
+        ),
+    ]
 
-    def nowhere(_: Request) -> Response:
-        return Response(unknown.body, unknown.status, media_type=unknown.media_type)
 
-    return [*found, GuardedRoute(f"{BASE}/{{rest:path}}", nowhere, role=None), zarr_route(service)]
-
-
-def _route(service: Service, views: Views, operation: Operation) -> GuardedRoute:
-    async def endpoint(request: Request) -> Response:
-        viewer: Viewer | None = request.state.viewer
-        try:
-            style = request.query_params.get("format")
-            if style not in _TABLES or operation.formats != _TABLES:
-                kinds = {_MEDIA[style].partition(";")[0]: style for style in operation.formats}
-                kind = choose_kind(request.headers.get("accept", ""), list(kinds))
-                if kind is None:
-                    raise ApiError(406, f"not acceptable: choose from {', '.join(kinds)}")
-                style = kinds[kind]
-            options = operation.parameters
-            values_of: dict[str, list[str]] = {}
-            for name, value in request.query_params.multi_items():
-                if name not in options:
-                    raise ApiError(400, f"unknown parameter {name[:80]!r}; {suggest(name[:80], options)}")
-                values_of.setdefault(name, []).append(value)
-            for name, option in options.items():
-                if option.needed and name not in values_of:
-                    raise ApiError(400, f"{name} is needed: {option.help}")
-            asked = {name: _read(name, options[name], values) for name, values in values_of.items()}
-            if operation.formats == _TABLES:
-                asked["format"] = style
-            named = [request.path_params["store"]] if "store" in request.path_params else []
-            if "evaluation" in request.path_params:
-                asked["evaluation"] = request.path_params["evaluation"]
-            for _ in range(TRIALS):
-                seen, view = SeenStores(views, None, None), ""
-                if viewer is not None:
-                    tokens = await run_in_threadpool(views.tokens, viewer, named)
-                    seen, view = SeenStores(views, viewer, tokens), msgspec.json.encode(sorted(tokens.items())).decode()
-                with suppress(ChangedError):
-                    return await service.answers.answer(
-                        request,
-                        named or list(service.shelf),
-                        partial(_answer, service, operation, named, asked, style, seen),
-                        variant=style,
-                        chosen=bool(operation.parameters),
-                        view=view,
-                    )
-            raise ApiError(503, "the stores are changing too often at the moment: retry the request")
-        except MirflowError as error:
-            refusal = _refuse(error)
-        return Response(refusal.body, refusal.status, media_type=refusal.media_type)
-
-    endpoint.__name__ = operation.name
-    return GuardedRoute(BASE + operation.path, endpoint, role=None, rate="query" if operation.parameters else None)
+async def _respond(service: Service, views: Views, operation: Operation, request: Request) -> Response:
+    viewer: Viewer | None = request.state.viewer
+    try:
+        style = request.query_params.get("format")
+        if style not in _TABLES or operation.formats != _TABLES:
+            kinds = {_MEDIA[style].partition(";")[0]: style for style in operation.formats}
+            kind = choose_kind(request.headers.get("accept", ""), list(kinds))
+            if kind is None:
+                raise ApiError(406, f"not acceptable: choose from {', '.join(kinds)}")
+            style = kinds[kind]
+        options = operation.parameters
+        values_of: dict[str, list[str]] = {}
+        for name, value in request.query_params.multi_items():
+            if name not in options:
+                raise ApiError(400, f"unknown parameter {name[:80]!r}; {suggest(name[:80], options)}")
+            values_of.setdefault(name, []).append(value)
+        for name, option in options.items():
+            if option.needed and name not in values_of:
+                raise ApiError(400, f"{name} is needed: {option.help}")
+        asked = {name: _read(name, options[name], values) for name, values in values_of.items()}
+        if operation.formats == _TABLES:
+            asked["format"] = style
+        named = [request.path_params["store"]] if "store" in request.path_params else []
+        if "evaluation" in request.path_params:
+            asked["evaluation"] = request.path_params["evaluation"]
+        for _ in range(TRIALS):
+            seen, view = SeenStores(views, None, None), ""
+            if viewer is not None:
+                tokens = await run_in_threadpool(views.tokens, viewer, named)
+                seen, view = SeenStores(views, viewer, tokens), msgspec.json.encode(sorted(tokens.items())).decode()
+            with suppress(ChangedError):
+                return await service.answers.answer(
+                    request,
+                    named or list(service.shelf),
+                    partial(_answer, service, operation, named, asked, style, seen),
+                    variant=style,
+                    chosen=bool(operation.parameters),
+                    view=view,
+                )
+        raise ApiError(503, "the stores are changing too often at the moment: retry the request")
+    except MirflowError as error:
+        refusal = _refuse(error)
+    return Response(refusal.body, refusal.status, media_type=refusal.media_type)
 
 
 def _answer(
@@ -648,44 +642,35 @@ class ZarrFiles:
         return text
 
 
-def zarr_route(service: Service) -> GuardedRoute:
-    """Return the route of the stores' Zarr."""
-    files = ZarrFiles(service.shelf)
-
-    def store_value(request: Request) -> Response:
-        name, _, token = request.path_params["store"].partition("@")
-        if not service.disclosure(name).everything:
-            return PlainTextResponse("Not found.\n", 404, headers={"Cache-Control": "no-store"})
-        try:
-            # An encoded slash would be part of a name, which never occurs.
-            key = request.path_params["key"].replace("%2F", "\\").replace("%25", "%")
+def store_value(service: Service, files: ZarrFiles, request: Request) -> Response:
+    """Return the value of a key of a store in Zarr."""
+    name, _, token = request.path_params["store"].partition("@")
+    value = None
+    try:
+        # An encoded slash would be part of a name, which never occurs.
+        key = request.path_params["key"].replace("%2F", "\\").replace("%25", "%")
+        if all(service.disclosure(name)):
             value = files.find(name, key, token or None)
-        except GoneError as error:
-            return PlainTextResponse(f"{error}\n", 410, headers={"Cache-Control": "no-store"})
-        except DamagedError:
-            return PlainTextResponse(f"{name}: a file of this store is missing\n", 503)
-        except (UnknownNameError, StoreError):
-            value = None
-        if value is None:
-            return PlainTextResponse("Not found.\n", 404, headers={"Cache-Control": "no-store"})
-        snapshot, content = value
-        etag = f"{snapshot.token}-{digest(request.url.path)}"
-        # The files of a generation never change.
-        keep = "public, max-age=31536000, immutable" if token else "no-cache"
-        headers = {
-            "ETag": f'"{etag}"',
-            "Cache-Control": keep,
-            "Cross-Origin-Resource-Policy": "cross-origin",
-            **(CORS if service.cors else {}),
-        }
-        if is_known(request.headers.get("if-none-match", ""), etag):
-            return Response(status_code=304, headers=headers)
-        if isinstance(content, bytes):
-            return Response(content, headers=headers, media_type="application/json")
-        try:
-            status = content.stat()
-        except FileNotFoundError:
-            return PlainTextResponse("This generation was removed. Open the store again.\n", 410)
-        return FileResponse(content, headers=headers, media_type="application/octet-stream", stat_result=status)
-
-    return GuardedRoute("/stores/{store}.zarr/{key:path}", store_value, role=None)
+    except GoneError as error:
+        return PlainTextResponse(f"{error}\n", 410, headers={"Cache-Control": "no-store"})
+    except DamagedError:
+        return PlainTextResponse(f"{name}: a file of this store is missing\n", 503)
+    except (UnknownNameError, StoreError):
+        pass
+    if value is None:
+        return PlainTextResponse("Not found.\n", 404, headers={"Cache-Control": "no-store"})
+    snapshot, content = value
+    etag = f"{snapshot.token}-{digest(request.url.path)}"
+    # The files of a generation never change.
+    keep = "public, max-age=31536000, immutable" if token else "no-cache"
+    headers = {"ETag": f'"{etag}"', "Cache-Control": keep, "Cross-Origin-Resource-Policy": "cross-origin"}
+    headers |= CORS if service.cors else {}
+    if is_known(request.headers.get("if-none-match", ""), etag):
+        return Response(status_code=304, headers=headers)
+    if isinstance(content, bytes):
+        return Response(content, headers=headers, media_type="application/json")
+    try:
+        status = content.stat()
+    except FileNotFoundError:
+        return PlainTextResponse("This generation was removed. Open the store again.\n", 410)
+    return FileResponse(content, headers=headers, media_type="application/octet-stream", stat_result=status)

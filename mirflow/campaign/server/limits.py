@@ -92,14 +92,6 @@ def lies_in(address: str, networks: Iterable[Network]) -> bool:
     return parsed is not None and any(parsed.version == network.version and parsed in network for network in networks)
 
 
-def bucket_of(address: str) -> str:
-    """Return the key of a client's bucket: its address, or its /64 network of IPv6, which one customer owns."""
-    parsed = read_address(address)
-    if isinstance(parsed, ipaddress.IPv6Address):
-        return str(ipaddress.ip_network((parsed, 64), strict=False))
-    return address if parsed is None else str(parsed)
-
-
 class BoundedBody:
     """The body of a request, limited in size and duration.
 
@@ -110,9 +102,10 @@ class BoundedBody:
         self._receive, self._most = receive, most
         self._begin: float | None = None
         self._bytes, self._ended = 0, False
+        self._refusal = HTTPException(413, f"The request is too large: at most {shown_size(most)}.", _CLOSE)
         lengths = [value for name, value in scope["headers"] if name == b"content-length"]
         if any(length.isdigit() and int(length[:20]) > most for length in lengths):
-            self._refuse()
+            raise self._refusal
 
     async def __call__(self) -> Message:
         """Return the next part."""
@@ -129,11 +122,8 @@ class BoundedBody:
         self._ended = message["type"] != "http.request" or not message.get("more_body", False)
         self._bytes += len(message.get("body", b""))
         if self._bytes > self._most:
-            self._refuse()
+            raise self._refusal
         return message
-
-    def _refuse(self) -> None:
-        raise HTTPException(413, f"The request is too large: at most {shown_size(self._most)}.", _CLOSE)
 
 
 def shown_size(count: int) -> str:

@@ -130,20 +130,14 @@ PEAKS = 4000
 _BLOCK = 2**18  # samples that are read at a time
 
 
-def find_peaks(path: Path) -> bytes:
+@lru_cache(maxsize=2_000)
+def find_peaks(path: str, size: int, modified: int) -> bytes:
     """Return the waveform of a recording as JSON, which is kept in memory; ``null`` if it cannot be decoded.
 
     It has the seconds of a step, and as Base64 the lowest samples of all steps and then the highest ones (int8).
+
+    `size`, `modified`: bytes of the file, and nanoseconds of its last change.
     """
-    try:
-        stat = path.stat()
-    except OSError:
-        return b"null"
-    return _peaks(str(path), stat.st_size, stat.st_mtime_ns)
-
-
-@lru_cache(maxsize=2_000)
-def _peaks(path: str, size: int, modified: int) -> bytes:
     try:
         signal = FileSignal(path)
     except AnnotationError:

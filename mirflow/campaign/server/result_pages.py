@@ -5,7 +5,6 @@ Recordings and their waveforms are sent here, too. Organisers also see the true 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
@@ -37,13 +36,13 @@ from ..site.page_contents import StoreContents
 from .accounts import Viewer
 from .cache import Content, Snapshot, digest, is_known
 from .recordings import TYPES as RECORDING_TYPES
-from .recordings import ServedRecording, find_peaks
+from .recordings import find_peaks
 from .security import GuardedRoute
 from .service import Service
 from .submissions.entries import spreadsheet
 from .submissions.submission_tables import Released, Submission
 from .viewer_pages import PRIVATE, page, pages_of, served, wants_json
-from .views import Views, seen_as
+from .views import Views, read_history, seen_as
 
 _HTML, _JSON = "text/html; charset=utf-8", "application/json"
 _FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
@@ -76,6 +75,7 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
         ),
         "track": Visit.track,
     }
+    pictures = {"track_picture": Visit.track_picture, "standings_picture": Visit.standings_picture}
 
     def report_block(request: Request) -> Response:
         """Return compressed scores and other numbers of a report, which never change."""
@@ -90,51 +90,45 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
         return Response(block, media_type="application/octet-stream", headers=keep)
 
     return [
-        *(_route(views, path, make) for path, make in pages.items()),
+        *(GuardedRoute(path, partial(_respond, views, path, make), role=None) for path, make in pages.items()),
         GuardedRoute("/stores/{store}/report/blocks/{address:path}", report_block, role=None),
-        _picture_route(views, "track_picture", Visit.track_picture),
-        _picture_route(views, "standings_picture", Visit.standings_picture),
+        *(
+            GuardedRoute(page, partial(_send_picture, views, page, find), role=None, rate="query")
+            for page, find in pictures.items()
+        ),
         GuardedRoute("/static/{digest}/{name}", report_asset, role=None),
-        GuardedRoute("audio", listen, role=None),
-        GuardedRoute("peaks", waveform, role=None),
+        *(GuardedRoute(page, listen, role=None) for page in ("audio", "peaks")),
         # An empty icon, for browsers that request one by default.
         GuardedRoute("/favicon.ico", lambda _: Response(None, 204, _FOR_A_DAY), role=None),
         *(
-            GuardedRoute(page, endpoint, role="organiser")
-            for page, endpoint in (("true_scores", true_scores), ("true_scores_csv", true_scores_table))
+            GuardedRoute(page, true_scores, role="organiser")
+            for page in ("true_scores", "true_scores_csv")
             if views.hidden
         ),
     ]
 
 
-def _route(views: Views, path: str, make: Callable[..., Content]) -> GuardedRoute:
-    async def endpoint(request: Request) -> Response:
-        service: Service = request.app.state.service
-        parts, viewer = request.path_params, request.state.viewer
-        store: str | None = parts.get("store")
-        content = partial(make, Visit(views, service, request, viewer), **parts)
-        query = None if make is Visit.report_track else ""  # the others ignore the query
-
-        def state() -> str:
+async def _respond(views: Views, path: str, make: Callable[..., Content], request: Request) -> Response:
+    service: Service = request.app.state.service
+    parts, viewer = request.path_params, request.state.viewer
+    store: str | None = parts.get("store")
+    content = partial(make, Visit(views, service, request, viewer), **parts)
+    query = None if make is Visit.report_track else ""  # the others ignore the query
+    try:
+        variant = service.years_token() if path in ("archive", "archive_json") else ""
+        if viewer is None and store not in views.changing:
+            names = None if store is None else [store]
+            return await service.answers.answer(request, names, content, variant=variant, query=query)
+        audio = None
+        if store in views.splits and "track" in parts:
             # Recordings are the organiser's files and may be added at any time.
-            audible = store in views.splits and "track" in parts
-            audio = service.recordings.of_track(str(store), parts["track"], viewer) if audible else None
-            return f"{views.state(store, viewer)} {audio or ''}"
-
-        try:
-            variant = service.years_token() if path in ("archive", "archive_json") else ""
-            if not views.depends_on_state(store, viewer):
-                names = None if store is None else [store]
-                return await service.answers.answer(request, names, content, variant=variant, query=query)
-            now = await run_in_threadpool(state)
-            return await service.answers.answer(
-                request, (), content, variant=variant, query=query, view=seen_as(viewer), state=now
-            )
-        except (UnknownNameError, StoreError, QueryError) as error:
-            raise HTTPException(404) from error
-
-    endpoint.__name__ = path
-    return GuardedRoute(path, endpoint, role=None)
+            audio = await run_in_threadpool(service.recordings.of_track, store, parts["track"], viewer)
+        state = f"{await run_in_threadpool(views.state, store, viewer)} {audio or ''}"
+        return await service.answers.answer(
+            request, (), content, variant=variant, query=query, view=seen_as(viewer), state=state
+        )
+    except (UnknownNameError, StoreError, QueryError) as error:
+        raise HTTPException(404) from error
 
 
 @dataclass(frozen=True)
@@ -171,9 +165,15 @@ class Visit:
         stores = views.all_contents(viewer)
         # The history of submissions covers the changes of splits.
         changes = [change for change in changes_of(self.service) if change.store not in views.splits]
-        news = sorted([*views.history(viewer), *news_of(changes, stores)], key=lambda item: item.time, reverse=True)
+        news = news_of(changes, stores)
+        if views.splits:
+            campaign, database = self.service.demand_campaign()
+            with database.read() as session:
+                news = [*read_history(session, campaign, viewer, NEWS, self.service.clock()), *news]
+        news.sort(key=lambda item: item.time, reverse=True)
         page = front(stores, news[:NEWS], own=views.own(viewer), splits=views.splits)
-        return self.render("front.html", page=page, here="front", grading=views.grading(viewer))
+        grading = [] if views.rounds is None else views.rounds.seen_by(viewer)
+        return self.render("front.html", page=page, here="front", grading=grading)
 
     def search(self) -> Content:
         """Return the index of the search."""
@@ -251,7 +251,8 @@ class Visit:
 
     def track(self, store: str, evaluation: str, track: str) -> Content:
         """Show the scores of all systems on a track."""
-        page = page_contents.track(self.of(store), evaluation, track)
+        contents = self.of(store)
+        page = next(page_contents.each_track(contents, page_contents.evaluation(contents, evaluation), track))
         report = self.report(store)
         pictured = report.has_picture(evaluation, track)
         seconds = None if page.worst is None else report.worst_second(evaluation, track, page.worst)
@@ -301,11 +302,14 @@ def report_of(service: Service, snapshot: Snapshot) -> live.LivePage:
     root, trusted = _annotations_of(service, name)
 
     def make() -> live.LivePage:
+        import xarray as xr
+
         # References may be readable only by the worker.
         shown, seen = service.disclosure(name), not trusted or (root is not None and root.is_dir())
         terms: dict[str, Any] = {"references": shown.references and seen, "only_aggregates": not shown.by_track}
         terms |= {"root": root, "trusted": trusted, "cache": _REPORT_BYTES}
-        return live.LivePage(snapshot.tree, snapshot.token, name=name, **terms)
+        tree = xr.DataTree.from_dict(dict(snapshot.boards))
+        return live.LivePage(tree, snapshot.token, name=name, **terms)
 
     report: live.LivePage = snapshot.once("report", make)
     return report
@@ -322,27 +326,24 @@ def _annotations_of(service: Service, store: str) -> tuple[Path | None, bool]:
 Picture = tuple[str, Callable[[], bytes | None]]  # what a picture depends on, and a function that draws it
 
 
-def _picture_route(views: Views, page: str, find: Callable[..., Picture]) -> GuardedRoute:
-    async def endpoint(request: Request) -> Response:
-        """Return a picture, which is drawn for the first who asks for it."""
-        service: Service = request.app.state.service
-        visit = Visit(views, service, request, request.state.viewer)
-        try:
-            depends, draw = await run_in_threadpool(partial(find, visit, **request.path_params))
-        except (UnknownNameError, StoreError, QueryError) as error:
-            raise HTTPException(404) from error
-        key = digest(f"{version('mirflow')} {page} {depends}", size=16)
-        headers = {"ETag": f'"{key}"', "Cache-Control": "no-cache"} if visit.viewer is None else PRIVATE
-        if visit.viewer is None and is_known(request.headers.get("if-none-match", ""), key):
-            return Response(status_code=304, headers=headers)
-        picture = await run_in_threadpool(service.pictures.find, key)
-        if picture is None:
-            picture = await service.pictures.draw(key, draw)
-        if picture is None:
-            raise HTTPException(404)
-        return Response(picture, media_type="image/png", headers=headers)
-
-    return GuardedRoute(page, endpoint, role=None, rate="query")
+async def _send_picture(views: Views, page: str, find: Callable[..., Picture], request: Request) -> Response:
+    """Return a picture, which is drawn for the first who asks for it."""
+    service: Service = request.app.state.service
+    visit = Visit(views, service, request, request.state.viewer)
+    try:
+        depends, draw = await run_in_threadpool(partial(find, visit, **request.path_params))
+    except (UnknownNameError, StoreError, QueryError) as error:
+        raise HTTPException(404) from error
+    key = digest(f"{version('mirflow')} {page} {depends}", size=16)
+    headers = {"ETag": f'"{key}"', "Cache-Control": "no-cache"} if visit.viewer is None else PRIVATE
+    if visit.viewer is None and is_known(request.headers.get("if-none-match", ""), key):
+        return Response(status_code=304, headers=headers)
+    picture = await run_in_threadpool(service.pictures.find, key)
+    if picture is None:
+        picture = await service.pictures.draw(key, draw)
+    if picture is None:
+        raise HTTPException(404)
+    return Response(picture, media_type="image/png", headers=headers)
 
 
 @cache
@@ -360,22 +361,7 @@ def report_asset(request: Request) -> Response:
 
 
 def listen(request: Request) -> Response:
-    """Return a recording, or a byte range of it."""
-    recording, status, keep = _audible(request)
-    kind = RECORDING_TYPES[recording.path.suffix.lower()]
-    answer = FileResponse(recording.path, headers=keep, media_type=kind, stat_result=status)
-    if is_known(request.headers.get("if-none-match", ""), answer.headers["etag"].strip('"')):
-        return Response(status_code=304, headers={"ETag": answer.headers["etag"], **keep})
-    return answer
-
-
-def waveform(request: Request) -> Response:
-    """Return the peaks of a recording."""
-    recording, _, keep = _audible(request)
-    return Response(find_peaks(recording.path), media_type=_JSON, headers=keep)
-
-
-def _audible(request: Request) -> tuple[ServedRecording, os.stat_result, dict[str, str]]:
+    """Return a recording, or a byte range of it, or its peaks."""
     service: Service = request.app.state.service
     recording = service.recordings.find(request.path_params["audio"])
     if recording is None:
@@ -383,10 +369,18 @@ def _audible(request: Request) -> tuple[ServedRecording, os.stat_result, dict[st
     if not recording.may_hear(request.state.viewer):
         raise HTTPException(403 if request.state.viewer else 401, "You may not listen to this recording.")
     try:
-        keep = {"Cache-Control": f"{'public' if recording.role is None else 'private'}, max-age=3600"}
-        return recording, recording.path.stat(), keep
+        status = recording.path.stat()
     except OSError:
         raise HTTPException(404) from None
+    keep = {"Cache-Control": f"{'public' if recording.role is None else 'private'}, max-age=3600"}
+    if request.url.path.endswith("/peaks"):
+        peaks = find_peaks(str(recording.path), status.st_size, status.st_mtime_ns)
+        return Response(peaks, media_type=_JSON, headers=keep)
+    kind = RECORDING_TYPES[recording.path.suffix.lower()]
+    answer = FileResponse(recording.path, headers=keep, media_type=kind, stat_result=status)
+    if is_known(request.headers.get("if-none-match", ""), answer.headers["etag"].strip('"')):
+        return Response(status_code=304, headers={"ETag": answer.headers["etag"], **keep})
+    return answer
 
 
 _COLUMNS = (
@@ -426,27 +420,18 @@ def read_true_scores(session: Session, split: str) -> list[dict[str, Any]]:
 
 
 def true_scores(request: Request) -> Response:
-    """Show the true scores of all systems, including private ones."""
-    split, scores = _asked_split(request)
+    """Show the true scores of all systems, including private ones, or return them as a table for spreadsheets."""
+    _, campaign, database, _ = served(request)
+    split = request.path_params["split"]
+    if split not in campaign.splits or not campaign.splits[split].hidden:
+        raise HTTPException(404)
+    with database.read() as session:
+        scores = read_true_scores(session, split)
+    if request.url.path.endswith(".csv"):
+        text = spreadsheet(_COLUMNS, (score.values() for score in scores))
+        disposition = f'attachment; filename="{split}-true-scores.csv"'  # names of splits are identifiers
+        return Response(text, headers={"Content-Disposition": disposition, **PRIVATE}, media_type="text/csv")
     if wants_json(request):
         return JSONResponse({"split": split, "scores": scores}, headers=PRIVATE)
     tables = [(name, [*group]) for name, group in groupby(scores, itemgetter("evaluation", "metric"))]
     return page(request, "true_scores.html", here="submissions", split=split, tables=tables)
-
-
-def true_scores_table(request: Request) -> Response:
-    """Return the true scores as a table for spreadsheets."""
-    split, scores = _asked_split(request)
-    text = spreadsheet(_COLUMNS, (score.values() for score in scores))
-    disposition = f'attachment; filename="{split}-true-scores.csv"'  # names of splits are identifiers
-    return Response(text, headers={"Content-Disposition": disposition, **PRIVATE}, media_type="text/csv")
-
-
-def _asked_split(request: Request) -> tuple[str, list[dict[str, Any]]]:
-    _, campaign, database, _ = served(request)
-    name = request.path_params["split"]
-    split = campaign.splits.get(name)
-    if split is None or not split.hidden:
-        raise HTTPException(404)
-    with database.read() as session:
-        return name, read_true_scores(session, name)

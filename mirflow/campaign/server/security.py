@@ -15,6 +15,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from ipaddress import IPv6Address, ip_network
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -30,7 +31,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..site.pages import ADDRESSES
 from .accounts import Kind, Role, Viewer, find_viewer, mark_used
-from .limits import SMALL, BoundedBody, bucket_of, lies_in, read_address
+from .limits import SMALL, BoundedBody, lies_in, read_address
 from .service import Service
 from .viewer_pages import error_answer
 
@@ -139,9 +140,17 @@ class GuardedRoute(Route):
 
 
 def who_asks(request: Request) -> str:
-    """Return the account, or else the address, whose rate limit a request uses."""
+    """Return the account, or else the address, whose rate limit a request uses.
+
+    Of an address of IPv6, it is the /64 network, which one customer owns.
+    """
     viewer: Viewer | None = request.state.viewer
-    return f"user {viewer.user}" if viewer else bucket_of(request.state.address)
+    if viewer is not None:
+        return f"user {viewer.user}"
+    address = read_address(request.state.address)
+    if isinstance(address, IPv6Address):
+        return str(ip_network((address, 64), strict=False))
+    return request.state.address if address is None else str(address)
 
 
 def check_forgery(request: Request, given: str = "") -> None:

@@ -27,17 +27,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ...errors import MirflowError, QueryError, StoreError, UnknownNameError
-from ...reports.origins import root_of_each
 from ...store.generations import resolve, sync_folder, target_of, write_atomically
 from ..file import Campaign, Split, is_campaign, load_campaign
 from ..site.archive import Archive, has_years, read_archive
 from ..site.pages import ADDRESSES, LiveLinks
 from .accounts import AuditLog
-from .cache import Answers, Pictures, Stores
+from .cache import CORS, Answers, Pictures, Stores
 from .database import Database, revisions
 from .limits import Network, RateLimits
 from .recordings import Recordings
@@ -54,17 +53,11 @@ NAMES = "names.json"  # file in the folder of an upload with the names of its fi
 DATABASE, AUDIT, MANIFEST, CAMPAIGN = "campaign.db", "audit.jsonl", "backup.json", "campaign.yaml"
 
 
-@dataclass(frozen=True, slots=True)
-class Disclosure:
-    """The public parts of a store."""
+class Disclosure(NamedTuple):
+    """The public parts of a store; if all are, its files may be read."""
 
-    references: bool = True  # references, and messages that may quote them
-    by_track: bool = True  # scores and names of single tracks
-
-    @property
-    def everything(self) -> bool:
-        """True if nothing is withheld, so the files of the store may be read."""
-        return self.references and self.by_track
+    references: bool  # references, and messages that may quote them
+    by_track: bool  # scores and names of single tracks
 
 
 @dataclass
@@ -137,16 +130,13 @@ class Service:
         only_aggregates = self.only_aggregates or (terms is not None and terms.only_aggregates)
         return Disclosure(not without_references, not only_aggregates)
 
-    def limited_stores(self, paths: Mapping[str, Path]) -> Stores:
-        """Open stores, limited to the parts that may be read."""
-        return Stores(paths, quoteless=[name for name in paths if not self.disclosure(name).references])
-
     @cached_property
     def shelf(self) -> Stores:
         """The stores that anyone may browse: those listed by the campaign, and the public copies of open splits."""
         splits = self.campaign.splits if self.campaign is not None else {}
         copies = {name: self.folder_of("public") / f"{name}.zarr" for name, split in splits.items() if not split.hidden}
-        return self.limited_stores({**copies, **self.stores})
+        paths = {**copies, **self.stores}
+        return Stores(paths, quoteless=[name for name in paths if not self.disclosure(name).references])
 
     def has_archive(self) -> bool:
         """True if there is a page of past years: from a table, or from the years of systems."""
@@ -183,7 +173,7 @@ class Service:
     @cached_property
     def answers(self) -> Answers:
         """Cache of responses."""
-        return Answers(self.shelf, f"{self.title} {self.base_url}", cors=self.cors)
+        return Answers(self.shelf, f"{version('mirflow')} {self.title} {self.base_url}", CORS if self.cors else {})
 
     @cached_property
     def pictures(self) -> Pictures:
@@ -213,12 +203,6 @@ class Service:
     def folder_of(self, name: str) -> Path:
         """Subfolder of the state folder: one of `FOLDERS`."""
         return self.state_folder / name
-
-
-def roots_by_store(stores: Sequence[str], roots: Sequence[Path]) -> dict[str, Path]:
-    """Assign folders of annotations to stores: one for all of them, or one for each."""
-    each = zip(stores, root_of_each(roots, len(stores)), strict=True)
-    return {name: Path(root) for name, root in each if root is not None}
 
 
 # Subfolders of the state folder of a campaign.

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 from typing import Any, get_args
 
+from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
@@ -83,6 +84,7 @@ _REACHED = {
 # Changes of a submission, and who may ask for them.
 _CHANGES: Mapping[str, Role] = {"visibility": "submitter", "withdraw": "submitter", "disqualify": "organiser"}
 _ABOUT = ("description", "paper", "code", "runtime")
+_FINDING = ("path", "line", "severity", "rule", "message")  # columns of findings
 
 _watched: Counter[str] = Counter()
 
@@ -119,7 +121,8 @@ def listing(request: Request) -> Response:
     """List the submissions that the viewer may see, latest first."""
     service, campaign, database, viewer = served(request)
     with database.read() as session:
-        listed = [_summary(row, viewer) for row in entries.submissions_of(session, viewer)[:MOST_LISTED]]
+        latest = session.scalars(select(Submission).order_by(Submission.number.desc()))
+        listed = [_summary(row, viewer) for row in latest if entries.may_see(row, viewer)][:MOST_LISTED]
         # It may name hidden files.
         organises = viewer is not None and viewer.may("organiser")
         trouble = session.get(Trouble, 1) if organises else None
@@ -250,10 +253,11 @@ def show(request: Request) -> Response:
         submission = _find(session, request)
         kept_back = submission.withdrawn is not None and not entries.may_change(submission, viewer)
         results = [row for row in entries.results_of(session, campaign, submission) if not (row.hidden and kept_back)]
-        shown = _describe(service, session, submission, results, viewer)
+        twin = entries.twin_of(session, submission, viewer)
+        shown = _describe(service, session, submission, results, viewer, twin)
         if wants_json(request):
             return JSONResponse(shown, headers=PRIVATE)
-        choices, twin = visibilities_of(submission.team), entries.twin_of(session, submission, viewer)
+        choices = visibilities_of(submission.team)
         size = shown_size(submission.size)
         context: dict[str, Any] = {
             "same_as": None if twin is None else twin.id,
@@ -295,7 +299,8 @@ def findings_table(request: Request) -> Response:
     _, _, database, _ = served(request)
     with database.read() as session:
         submission = _find(session, request, to_change=True)
-        text, name = entries.findings_csv(entries.findings_of(session, submission)), submission.name
+        findings, name = entries.findings_of(session, submission), submission.name
+    text = entries.spreadsheet(_FINDING, ([getattr(row, column) or "" for column in _FINDING] for row in findings))
     disposition = f'attachment; filename="{name}-findings.csv"'  # names cannot contain quotes
     return Response(text, headers={"Content-Disposition": disposition, **PRIVATE}, media_type="text/csv")
 
@@ -381,10 +386,9 @@ async def _events(status: Mapping[str, Any], look: Any, last: str, who: str, ser
 
 def _find(session: Session, request: Request, to_change: bool = False) -> Submission:
     viewer: Viewer | None = request.state.viewer
-    try:
-        submission = entries.find_submission(session, request.path_params["submission"], viewer)
-    except SubmissionError:
-        raise HTTPException(404) from None
+    submission = session.scalar(select(Submission).where(Submission.id == request.path_params["submission"]))
+    if submission is None or not entries.may_see(submission, viewer):
+        raise HTTPException(404)
     if to_change and not entries.may_change(submission, viewer):
         raise HTTPException(403, "This submission belongs to another account.")
     return submission
@@ -402,21 +406,29 @@ def _summary(submission: Submission, viewer: Viewer | None) -> dict[str, Any]:
 def _status(session: Session, submission: Submission) -> dict[str, Any]:
     row = session.get(SubmissionProgress, submission.number)
     is_open = submission.state in OPEN
+    # The worker processes these submissions first.
+    earlier = Submission.state.in_(OPEN), Submission.withdrawn.is_(None), Submission.number < submission.number
+    before = session.scalar(select(func.count()).where(*earlier)) if is_open else 0
     return {
         "state": submission.state,
         "words": _WORDS[submission.state],
         "open": is_open,
         **(_columns(row, ("stage", "done", "total")) if row and is_open else {"stage": "", "done": 0, "total": 0}),
-        "before": entries.queue_place(session, submission) if is_open else 0,
+        "before": before,
     }
 
 
 def _describe(
-    service: Service, session: Session, submission: Submission, results: list[SplitResult], viewer: Viewer | None
+    service: Service,
+    session: Session,
+    submission: Submission,
+    results: list[SplitResult],
+    viewer: Viewer | None,
+    twin: Submission | None,
 ) -> dict[str, Any]:
     campaign, _ = service.demand_campaign()
     until = campaign.embargo(submission.split_names, service.clock())
-    mine, twin = entries.may_change(submission, viewer), entries.twin_of(session, submission, viewer)
+    mine = entries.may_change(submission, viewer)
     findings = entries.findings_of(session, submission)[:MOST_LISTED] if mine else ()
     described: list[dict[str, Any]] = []
     for result in results:
@@ -447,7 +459,7 @@ def _describe(
     answer |= {**_columns(submission, ("files", "rules", "mirflow"))}
     answer |= {"embargo": "" if until is None else show_moment(until), "may_change": mine}
     answer |= {"same_as": "" if twin is None else twin.name, "progress": _status(session, submission), "counts": counts}
-    listed = [_columns(row, ("path", "line", "severity", "rule", "message")) for row in findings]
+    listed = [_columns(row, _FINDING) for row in findings]
     return {**answer, "findings": listed, "results": described}
 
 

@@ -39,13 +39,12 @@ from ...reports.leaderboard import VERSION, AggregatedScore, Leaderboard, Ranked
 from ...store.format import of_systems
 from ..file import Campaign, Split, pipeline_of
 from ..site import page_contents
-from ..site.build import NEWS
 from ..site.changes import Change, at_most, authority_of
 from ..site.front_page import NewsItem
 from ..site.page_contents import StoreContents
 from ..site.pages import show_number
 from .accounts import Viewer
-from .cache import Snapshot
+from .cache import Snapshot, Stores
 from .graders.rounds import Rounds
 from .service import Service
 from .submissions.entries import board, may_see, visible_systems
@@ -101,12 +100,15 @@ class Views:
 
     def __init__(self, service: Service, rounds: Rounds | None = None) -> None:
         self._service = service
-        self._grading = rounds
+        self.rounds = rounds
         campaign = service.campaign
         self.splits = dict(campaign.splits) if campaign is not None and service.database is not None else {}
         self.hidden = [name for name, split in self.splits.items() if split.hidden]
         opened = [name for name in self.splits if name not in self.hidden]
-        self._full = service.limited_stores({name: service.folder_of("stores") / f"{name}.zarr" for name in opened})
+        # Stores whose public pages depend on more than public generations; None: so do pages about all stores.
+        self.changing = {*self.hidden, *([None] if self.splits or rounds is not None else [])}
+        full = {name: service.folder_of("stores") / f"{name}.zarr" for name in opened}
+        self._full = Stores(full, quoteless=[name for name in full if not service.disclosure(name).references])
         # The times at which the pages of a campaign change by themselves.
         times = [] if campaign is None or not self.splits else [campaign.opens, campaign.closes]
         for split in self.splits.values():
@@ -124,7 +126,7 @@ class Views:
         tokens = {}
         for name in names or dict.fromkeys([*self._service.shelf, *self._full]):
             try:
-                if name in self._full:
+                if name in self._full.paths:
                     tokens[name] = self._view(self._full.current(name), viewer).token
                 else:
                     tokens[name] = self._service.shelf.current(name).token
@@ -135,7 +137,7 @@ class Views:
 
     def ask(self, name: str, viewer: Viewer | None, question: Callable[[Snapshot], T]) -> T:
         """Apply a function to the viewer's current view of a store."""
-        if viewer is None or name not in self._full:
+        if viewer is None or name not in self._full.paths:
             return self._service.shelf.ask(name, question)
         return self._full.ask(name, lambda whole: question(self._view(whole, viewer)))
 
@@ -162,14 +164,6 @@ class Views:
                 visible.append(self.contents(name, viewer))
         return visible
 
-    def depends_on_state(self, store: str | None, viewer: Viewer | None) -> bool:
-        """True if the viewer's view of a store (None: any store) depends on more than public generations."""
-        if viewer is not None:
-            return True
-        if store is not None:
-            return store in self.hidden
-        return bool(self.splits) or self._grading is not None
-
     def state(self, store: str | None, viewer: Viewer | None) -> str:
         """Return a token that changes whenever the viewer's view of a store (None: of any store) changes.
 
@@ -182,7 +176,7 @@ class Views:
         names = [store] if store is not None else [*self.splits, *service.shelf]
         generations: list[tuple[str, list[str]]] = []
         for name in dict.fromkeys(names):
-            shelves = [service.shelf] if viewer is None or name not in self._full else [self._full, service.shelf]
+            shelves = [service.shelf] if viewer is None or name not in self._full.paths else [self._full, service.shelf]
             tokens = []
             # Pages of a hidden split only use the database.
             for index, stores in enumerate(() if name in self.hidden else shelves):
@@ -194,20 +188,8 @@ class Views:
                         raise
                     tokens.append("")
             generations.append((name, tokens))
-        grading = self.grading(viewer) if store is None else []
+        grading = self.rounds.seen_by(viewer) if store is None and self.rounds is not None else []
         return msgspec.json.encode((database, passed, generations, grading, service.has_archive())).decode()
-
-    def history(self, viewer: Viewer | None) -> list[NewsItem]:
-        """Return the history of the campaign as the viewer may see it, newest first."""
-        if not self.splits:
-            return []
-        campaign, database = self._service.demand_campaign()
-        with database.read() as session:
-            return read_history(session, campaign, viewer, NEWS, self._service.clock())
-
-    def grading(self, viewer: Viewer | None) -> list[dict[str, Any]]:
-        """Return the progress of the open rounds of grading that the viewer may see."""
-        return [] if self._grading is None else self._grading.seen_by(viewer)
 
     def own(self, viewer: Viewer | None) -> dict[str, frozenset[str]]:
         """Return the viewer's own systems, by split."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -380,64 +380,59 @@ def show_key(key: str) -> str:
     return key.removeprefix("meta_").replace("_", " ")
 
 
-def track(contents: StoreContents, name: str, track: str) -> SimpleNamespace:
-    """Scores of all systems on a track by the main metrics. `name`: name of the evaluation.
+def each_track(contents: StoreContents, page: EvaluationPage, wanted: str | None = None) -> Iterator[SimpleNamespace]:
+    """Yield the scores of all systems on each track of an evaluation by the main metrics, the worst track first.
 
-    Returns: the ``store``, ``evaluation`` and ``track``; its ``facts`` (names and values), and title and artist of what
+    `wanted`: the only track to yield; None: all.
+
+    Yields: the ``store``, ``evaluation`` and ``track``; its ``facts`` (names and values), and title and artist of what
       is ``heard`` (empty if unknown); the ``metrics``, the headline first; ``rows`` with the ``system``, its ``scores``
       by these metrics and its ``status`` (empty for a normal score), the best first and those without a score last;
       whether any ``has_status``; the ``worst`` system (None without scores); the scores as a chart, ``forest`` in HTML;
       ``mean`` and ``spread`` of the headline over the systems; the ``place`` ``of`` so many tracks, the worst first,
       with the tracks ``before`` and ``after`` it; and the ``others`` among the store's evaluations that have the track.
     """
-    scores = contents.scores(name)
-    if track not in scores.places:
-        raise UnknownNameError("track", track, scores.places)
-    order = scores.order(scores.mean)
-    return _track(contents, evaluation(contents, name), order.index(scores.places[track]), order)
-
-
-def each_track(contents: StoreContents, page: EvaluationPage) -> Iterator[SimpleNamespace]:
-    """The pages of all tracks of an evaluation, the worst first."""
-    scores = contents.scores(page.evaluation.name)
-    order = scores.order(scores.mean)
-    for place in range(len(order)):
-        yield _track(contents, page, place, order)
-
-
-def _track(contents: StoreContents, page: EvaluationPage, place: int, order: Sequence[int]) -> SimpleNamespace:
-    index = order[place]
     ranked, scores = page.evaluation, contents.scores(page.evaluation.name)
-    metrics = [page.headline, *page.main]
+    if wanted is not None and wanted not in scores.places:
+        raise UnknownNameError("track", wanted, scores.places)
+    order, metrics = scores.order(scores.mean), [page.headline, *page.main]
     columns = [scores.metrics.index(metric.name) for metric in metrics]
-    values = scores.score[:, index, columns]
-    rows = []
-    for row in scores.order(values[:, 0]):
-        status = Status(scores.status[row, index])
-        words = "" if status == Status.ok else status.name.replace("_", " ")
-        numbers = [_known(value) for value in values[row].tolist()]
-        rows.append(SimpleNamespace(system=scores.systems[row], scores=numbers, status=words))
-    # The best first, and those without a score last.
-    scored = [row for row in reversed(rows) if row.scores[0] is not None]
-    rows = [*scored, *(row for row in rows if row.scores[0] is None)]
-    coords = [(show_key(key), str(plain_entry(column[index]))) for key, column in scores.coords.items()]
-    facts = [(key, text) for key, text in coords if text not in ("", "None", "nan")]
-    by_key = {key.casefold(): text for key, text in facts}
-    # Title and artist of the recording.
-    heard = [next((by_key[key] for key in keys if key in by_key), "") for keys in (_TITLES, _ARTISTS)]
-    nowhere, sign = math.nan, SIGN_OF.get(page.headline.orientation, 0)
-    bars = [
-        Standing(row.system, nowhere if row.scores[0] is None else row.scores[0], nowhere, nowhere, "") for row in rows
-    ]
-    standings = Standings(bars, page.headline.unit, sign, nowhere, 0, 0, tested=False)
-    name, datasets = scores.tracks[index], contents.datasets
-    others = [other for other in datasets if other != ranked.name and name in contents.scores(other).places]
-    before = scores.tracks[order[place - 1]] if place else None
-    after = scores.tracks[order[place + 1]] if place + 1 < len(order) else None
-    page_of = {"store": contents, "evaluation": ranked, "track": name, "others": others}
-    of_track = {"facts": facts, "heard": ", ".join(filter(None, heard)), "has_status": any(row.status for row in rows)}
-    of_systems = {"metrics": metrics, "rows": rows, "worst": scored[-1].system if scored else None}
-    mean, spread = _known(scores.mean[index]), _known(scores.spread[index])
-    listed = {"place": place + 1, "of": len(scores.tracks), "before": before, "after": after}
-    chart = {"forest": to_html(standings.nodes()[1:]), "mean": mean, "spread": spread}
-    return SimpleNamespace(**page_of, **of_track, **of_systems, **chart, **listed)
+    for place, index in enumerate(order):
+        if wanted not in (None, scores.tracks[index]):
+            continue
+        values = scores.score[:, index, columns]
+        rows = []
+        for row in scores.order(values[:, 0]):
+            status = Status(scores.status[row, index])
+            words = "" if status == Status.ok else status.name.replace("_", " ")
+            numbers = [_known(value) for value in values[row].tolist()]
+            rows.append(SimpleNamespace(system=scores.systems[row], scores=numbers, status=words))
+        # The best first, and those without a score last.
+        scored = [row for row in reversed(rows) if row.scores[0] is not None]
+        rows = [*scored, *(row for row in rows if row.scores[0] is None)]
+        coords = [(show_key(key), str(plain_entry(column[index]))) for key, column in scores.coords.items()]
+        facts = [(key, text) for key, text in coords if text not in ("", "None", "nan")]
+        by_key = {key.casefold(): text for key, text in facts}
+        # Title and artist of the recording.
+        heard = [next((by_key[key] for key in keys if key in by_key), "") for keys in (_TITLES, _ARTISTS)]
+        nowhere, sign = math.nan, SIGN_OF.get(page.headline.orientation, 0)
+        bars = [
+            Standing(row.system, nowhere if row.scores[0] is None else row.scores[0], nowhere, nowhere, "")
+            for row in rows
+        ]
+        standings = Standings(bars, page.headline.unit, sign, nowhere, 0, 0, tested=False)
+        name, datasets = scores.tracks[index], contents.datasets
+        others = [other for other in datasets if other != ranked.name and name in contents.scores(other).places]
+        before = scores.tracks[order[place - 1]] if place else None
+        after = scores.tracks[order[place + 1]] if place + 1 < len(order) else None
+        page_of = {"store": contents, "evaluation": ranked, "track": name, "others": others}
+        of_track = {
+            "facts": facts,
+            "heard": ", ".join(filter(None, heard)),
+            "has_status": any(row.status for row in rows),
+        }
+        of_systems = {"metrics": metrics, "rows": rows, "worst": scored[-1].system if scored else None}
+        mean, spread = _known(scores.mean[index]), _known(scores.spread[index])
+        listed = {"place": place + 1, "of": len(scores.tracks), "before": before, "after": after}
+        chart = {"forest": to_html(standings.nodes()[1:]), "mean": mean, "spread": spread}
+        yield SimpleNamespace(**page_of, **of_track, **of_systems, **chart, **listed)

@@ -11,7 +11,8 @@ import pytest
 from sqlalchemy import func, select
 
 from mirflow.campaign.server.service import Service, make_backup, restore_backup
-from mirflow.campaign.server.submissions.entries import queue_place, withdraw
+from mirflow.campaign.server.submission_pages import _status
+from mirflow.campaign.server.submissions.entries import withdraw
 from mirflow.campaign.server.submissions.jobs import Claims, Jobs
 from mirflow.campaign.server.submissions.submission_tables import Released, Scored, Submission, Verdict
 from mirflow.campaign.server.submissions.worker import Worker
@@ -107,7 +108,7 @@ def test_claims_of_a_worker_that_is_gone_are_taken_back(service, confinement):
     assert [state(service, id).state for id in ids] == ["checking", "computed"]
     assert scores(service, ids[1], "dev") == {}
     with service.database.read() as session:
-        assert queue_place(session, state(service, ids[1])) == 1
+        assert _status(session, state(service, ids[1]))["before"] == 1
     service.clock.advance(seconds=31)
     work_off(worker)
     assert [state(service, id).state for id in ids] == ["scored", "scored"]

@@ -22,7 +22,7 @@ from mirflow.campaign.server.graders.grading_tables import (
     StoredJudgement,
     StoredPair,
 )
-from mirflow.campaign.server.graders.rounds import open_rounds
+from mirflow.campaign.server.graders.rounds import is_closed, open_rounds
 from mirflow.campaign.server.service import Service, open_service
 from mirflow.errors import GradingError, InvalidAnnotationError
 
@@ -482,7 +482,9 @@ def test_a_round_opens_and_closes_at_times_with_a_zone(tmp_path, opens, closes, 
     opened = open_rounds(service)["similarity"]
     first, last = (BEGIN + dt.timedelta(hours=one) for one in hours)
     second = dt.timedelta(seconds=1)
-    assert [opened.is_open(one) for one in (first - second, first, last - second, last)] == [False, True, True, False]
+    with service.database.read() as session:
+        closed = [is_closed(session, opened, one) for one in (first - second, first, last - second, last)]
+    assert closed == [True, False, False, True]
 
 
 def test_rounds_are_loaded_again_without_a_change(tmp_path):

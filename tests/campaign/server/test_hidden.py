@@ -19,7 +19,7 @@ from mirflow.campaign.server.app import create_app
 from mirflow.campaign.server.service import Service
 from mirflow.campaign.server.submissions.confinement import Confinement, JobRefusedError, JobTimeoutError
 from mirflow.campaign.server.submissions.entries import SubmissionError, board, findings_of
-from mirflow.campaign.server.submissions.releases import climb, round_to
+from mirflow.campaign.server.submissions.releases import climb
 from mirflow.campaign.server.submissions.scoring import join
 from mirflow.campaign.server.submissions.submission_tables import Released, Submission, Verdict
 from mirflow.campaign.server.submissions.worker import Worker
@@ -70,7 +70,7 @@ def test_the_ladder_keeps_back_what_is_hardly_better():
     assert climb(0.19, 0.2, split, lower_is_better=True) == 0.19
     assert climb(0.199, 0.2, split, lower_is_better=True) is None
     assert climb(0.7, 0.812, Split(root="test", hidden=True)) == 0.7
-    assert round_to(0.12345, 0.005) == 0.125
+    assert climb(0.12345, None, Split(root="test", hidden=True, round=0.005)) == 0.125
 
 
 def test_each_account_climbs_by_itself(tmp_path, confinement):
@@ -362,7 +362,7 @@ def test_the_database_and_the_logs_hold_no_hidden_reference(played):
     with played.database.read() as session:
         rows = session.scalars(select(Released).where(Released.split == "test")).all()
         assert rows
-        assert all(one.value is None or one.value == round_to(one.value, 0.001) for one in rows)
+        assert all(one.value is None or one.value == round(one.value, 3) for one in rows)
         assert all(one.low is None and one.high is None for one in rows)
 
 

@@ -18,9 +18,9 @@ import pytest
 from starlette.testclient import TestClient
 
 import mirflow
-from mirflow.campaign.server.app import create_app
+from mirflow.campaign.server.app import create_app, serve
 from mirflow.campaign.server.cache import Answers, Pictures, Stores
-from mirflow.campaign.server.service import Service, open_service, roots_by_store
+from mirflow.campaign.server.service import Service, open_service
 from mirflow.errors import MirflowError
 from mirflow.reports.page.assembly import report_link
 
@@ -132,7 +132,7 @@ def test_a_store_that_appears_is_on_the_front_page(tmp_path, demo_store):
 
 def test_a_request_under_way_ends_with_the_generation_that_it_began_with(service, store):
     shelf = service.shelf
-    snapshot = shelf.read(shelf.current("onsets"))
+    snapshot = shelf.ask("onsets", lambda one: one)
     for _ in range(3):
         publish(store, "later")
     assert snapshot.is_gone()
@@ -213,8 +213,8 @@ def test_memory_for_answers_is_bounded(client, service):
 
 def test_scores_in_memory_are_bounded(store, demo_store):
     shelf = Stores({"onsets": store, "tunes": demo_store}, most_bytes=1)
-    first = shelf.read(shelf.current("onsets"))
-    shelf.read(shelf.current("tunes"))
+    first = shelf.ask("onsets", lambda one: one)
+    shelf.ask("tunes", lambda one: one)
     assert "boards" not in first.__dict__
     assert first.boards["onset"].sizes["system"] == 2
 
@@ -369,4 +369,4 @@ def test_annotations_of_a_store_that_came_from_elsewhere_are_where_the_organiser
                 drawn[len(options)] = json.load(answer)["evaluations"][0]["timeline"]["note"]
     assert drawn == {0: "The annotations of these tracks are not on this server.", 2: ""}
     with pytest.raises(MirflowError, match="2 roots for 3 stores; give one for all of them, or one for each"):
-        roots_by_store(["a", "b", "c"], [tmp_path, tmp_path])
+        serve(["a", "b", "c"], roots=[tmp_path, tmp_path])

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 from ipaddress import ip_network
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,8 +21,8 @@ from mirflow.campaign.file import Campaign
 from mirflow.campaign.server.accounts import Kind, Role, add_user, find_user, find_viewer, issue, log_in, revoke
 from mirflow.campaign.server.app import create_app, networks
 from mirflow.campaign.server.database import Database
-from mirflow.campaign.server.limits import SMALL, RateLimits, bucket_of
-from mirflow.campaign.server.security import HEADERS, GuardedRoute, Security, cookie_name, csrf_token
+from mirflow.campaign.server.limits import SMALL, RateLimits
+from mirflow.campaign.server.security import HEADERS, GuardedRoute, Security, cookie_name, csrf_token, who_asks
 from mirflow.campaign.server.service import Service
 from mirflow.errors import QueryError, StoreError
 
@@ -67,9 +68,10 @@ def service(tmp_path: Path) -> Service:
 
 
 @pytest.fixture
-def client(service: Service, monkeypatch: pytest.MonkeyPatch) -> TestClient:
-    monkeypatch.setattr("mirflow.campaign.server.app._routes", lambda service: list(ROUTES))
-    return TestClient(create_app(service), base_url="http://localhost:8765", raise_server_exceptions=False)
+def client(service: Service) -> TestClient:
+    app = create_app(service)
+    app.router.routes[:] = ROUTES
+    return TestClient(app, base_url="http://localhost:8765", raise_server_exceptions=False)
 
 
 @pytest.fixture
@@ -274,7 +276,8 @@ def test_tokens_that_are_tried_have_a_rate(client):
 
 
 def test_clients_of_ipv4_have_their_own_rates_on_a_socket_of_ipv6(service, client):
-    assert bucket_of("::ffff:192.0.2.7") == "192.0.2.7" != bucket_of("::ffff:192.0.2.8")
+    states = [SimpleNamespace(viewer=None, address=f"::ffff:192.0.2.{number}") for number in (7, 8)]
+    assert [who_asks(SimpleNamespace(state=state)) for state in states] == ["192.0.2.7", "192.0.2.8"]
     service.proxies = networks(["10.0.0.0/8"])
     behind = TestClient(client.app, base_url="http://localhost", client=("::ffff:10.1.2.3", 4711))
     assert behind.get("/open", headers={"X-Forwarded-For": "192.0.2.7"}).text == "nobody from 192.0.2.7"

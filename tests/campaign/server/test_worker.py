@@ -21,17 +21,12 @@ from sqlalchemy import select
 
 import mirflow
 from mirflow import evaluate_paths, plugins
+from mirflow.campaign.file import campaign_digest
 from mirflow.campaign.server.service import Service, open_service
 from mirflow.campaign.server.submissions import entries
 from mirflow.campaign.server.submissions import worker as worker_module
 from mirflow.campaign.server.submissions.confinement import Confinement, Confines, JobError, SystemTroubleError
-from mirflow.campaign.server.submissions.entries import (
-    SubmissionError,
-    findings_csv,
-    findings_of,
-    set_visibility,
-    withdraw,
-)
+from mirflow.campaign.server.submissions.entries import SubmissionError, findings_of, set_visibility, withdraw
 from mirflow.campaign.server.submissions.releases import track_changes
 from mirflow.campaign.server.submissions.scoring import publish_job
 from mirflow.campaign.server.submissions.submission_tables import Submission, SubmissionProgress, Trouble, Verdict
@@ -301,11 +296,9 @@ def test_what_cannot_be_scored_is_refused_with_file_and_line(service, confinemen
     assert "correct the files" in found.reason
     with service.database.read() as session:
         rows = {(one.path, one.line, one.severity, one.rule) for one in findings_of(session, found)}
-        table = findings_csv(findings_of(session, found))
     assert ("dev3.lab", 2, "error", "label") in rows
     assert ("dev4.lab", None, "warning", "empty") in rows
     assert ("unknown.lab", None, "warning", "unknown_track") in rows
-    assert table.startswith("path,line,severity,rule,message\n")
     assert not (service.folder_of("stores") / "dev.zarr").exists()
     assert list(service.folder_of("submissions").iterdir()) == []
     # The name is free, and the mended one is taken.
@@ -480,7 +473,7 @@ def test_a_job_uses_the_campaign_that_the_worker_started_with(service, confineme
     assert service.path is not None
     service.path.write_text(service.path.read_text().replace("[majmin, root]", "[majmin]"))
     # As if it were edited after the worker's look.
-    monkeypatch.setattr("mirflow.campaign.server.submissions.worker.demand_unedited", lambda **_: None)
+    monkeypatch.setitem(worker.jobs.file, "digest", campaign_digest(service.path))
     work_off(worker)
     assert set(scores(service, id, "dev")) == {"majmin", "root"}
 
@@ -744,7 +737,7 @@ def test_jobs_have_the_variables_of_the_campaign_and_those_of_a_cluster(confinem
     for scheduler, names in (("serial", {"DATA"}), ("tcp://127.0.0.1:9", {"DATA", "DASK_X"})):
         text = CAMPAIGN.replace("dev: dev", "dev: ${DATA}").replace("scheduler: serial", f"scheduler: {scheduler}")
         (folder := tmp_path / str(len(names))).mkdir()
-        environment = worker_of(open_campaign(folder, text), confinement).jobs.trusted().environment
+        environment = worker_of(open_campaign(folder, text), confinement).jobs.trusted.environment
         assert names == {"PGPASSWORD", "DASK_X", "DATA"} & {*environment}
 
 

@@ -28,6 +28,10 @@ def found(path):
     return page_contents.store("campaign", read_scores(path))
 
 
+def track_page(found, name, track):
+    return next(page_contents.each_track(found, page_contents.evaluation(found, name), track))
+
+
 def test_the_table_of_an_evaluation_is_that_of_a_query(path, found):
     page = page_contents.evaluation(found, "chord")
     best_first = mirflow.query(path, "majmin", group="chord", ci=0.95).dataset
@@ -124,7 +128,7 @@ def test_tracks_are_listed_from_the_worst_on_and_lead_to_their_neighbours(path, 
     assert [page.track for page in pages] == [one.name for one in listed]
     assert [page.before for page in pages] == [None, *(one.name for one in listed[:-1])]
     assert [page.after for page in pages] == [*(one.name for one in listed[1:]), None]
-    assert pages[3] == page_contents.track(found, "chord", listed[3].name)
+    assert pages[3] == track_page(found, "chord", listed[3].name)
     ds = read_scores(path)["chord"]
     own = ds["score"].sel(track=listed[3].name, metric="majmin")
     assert {row.system: row.scores[0] for row in pages[3].rows} == dict(
@@ -144,7 +148,7 @@ def test_with_low_values_good_the_worst_are_the_largest(tmp_path):
         ("t2", 3.0, 0.0),
         ("t0", 0.75, 0.5),
     ]
-    page = page_contents.track(found, "deviation", "t2")
+    page = track_page(found, "deviation", "t2")
     assert [(row.system, row.scores) for row in page.rows] == [("S1", [3.0]), ("S0", [None])]
     assert page_contents.system(found, "deviation", "S0").tracks[0].name == "t1"
 
@@ -153,7 +157,7 @@ def test_with_only_aggregates_there_are_no_tracks(path):
     found = page_contents.store("campaign", read_scores(path), only_aggregates=True)
     assert not page_contents.evaluation(found, "chord").has_tracks
     assert page_contents.system(found, "chord", "S1").tracks == []
-    for ask in (lambda: page_contents.tracks(found, "chord"), lambda: page_contents.track(found, "chord", "t1")):
+    for ask in (lambda: page_contents.tracks(found, "chord"), lambda: track_page(found, "chord", "t1")):
         with pytest.raises(UnknownNameError, match="evaluation with scores by track"):
             ask()
 
@@ -174,7 +178,7 @@ def test_names_that_are_not_there_are_refused_with_suggestions(found):
     with pytest.raises(UnknownNameError, match="system 'S9'"):
         page_contents.system(found, "chord", "S9")
     with pytest.raises(UnknownNameError, match="track 't99'"):
-        page_contents.track(found, "chord", "t99")
+        track_page(found, "chord", "t99")
     with pytest.raises(QueryError, match="s: no evaluation has systems and a metric"):
         page_contents.store("s", {})
 

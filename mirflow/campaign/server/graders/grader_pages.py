@@ -57,12 +57,10 @@ def routes(service: Service, rounds: Rounds | None) -> list[GuardedRoute]:
         GuardedRoute("consent", made.agree, role="grader", methods=["POST"]),
         GuardedRoute("judgements", made.judge, role="grader", methods=["POST"]),
         GuardedRoute("grading_events", made.events, role="grader", methods=["POST"]),
-        GuardedRoute("withdraw", made.ask_withdrawal, role="grader"),
-        GuardedRoute("withdraw", made.withdraw, role="grader", methods=["POST"]),
+        GuardedRoute("withdraw", made.withdraw, role="grader", methods=["GET", "POST"]),
         GuardedRoute("round_overview", made.overview, role="organiser", rate="query"),
         GuardedRoute("overview_json", made.overview, role="organiser", rate="query"),
-        GuardedRoute("query_audio", made.query_audio, role="grader"),
-        GuardedRoute("candidate_audio", made.candidate_audio, role="grader"),
+        *(GuardedRoute(name, made.audio, role="grader") for name in ("query_audio", "candidate_audio")),
     ]
 
 
@@ -206,16 +204,13 @@ class GraderPages(RoundPages):
                 judging.keep_events(session, participation, client, number, events, now)
         return Response(status_code=204)
 
-    def ask_withdrawal(self, request: Request) -> Response:
-        """Show the page that asks, on withdrawal, whether to keep or delete judgements."""
-        opened = self.find_round(request)
-        with self.database.read() as session:
-            self._demand_participation(session, opened, request)
-        return self._render(request, opened, "grade_withdraw.html")
-
     def withdraw(self, request: Request) -> Response:
-        """Withdraw the consent."""
+        """Ask whether to keep or delete judgements, and withdraw the consent."""
         opened, what = self.find_round(request), request.state.form.get("what")
+        if request.method != "POST":
+            with self.database.read() as session:
+                self._demand_participation(session, opened, request)
+            return self._render(request, opened, "grade_withdraw.html")
         if what not in ("keep", "delete"):
             raise HTTPException(400, "Choose whether your judgements are kept or deleted.")
         with self.database.write() as session:
@@ -228,26 +223,26 @@ class GraderPages(RoundPages):
             self.service.audit.record(request.state.viewer.name, action, round=opened.name)
         return RedirectResponse(f"{self.service.links.url('round', round=opened.name)}?withdrawn={what}", 303)
 
-    def query_audio(self, request: Request) -> Response:
-        """Return the recording of a page's query."""
-        opened = self.find_round(request)
+    def audio(self, request: Request) -> Response:
+        """Return the recording of a page's query, or of a candidate; the address reveals nothing about it."""
+        opened, piece = self.find_round(request), None
         with self.database.read() as session:
-            participation = self._demand_participation(session, opened, request)
-            assigned = pages_of(participation).get(request.path_params["page"])
-        if not assigned:
+            if "page" in request.path_params:
+                pages = pages_of(self._demand_participation(session, opened, request))
+                assigned = pages.get(request.path_params["page"])
+                piece = assigned[0].pair.query_piece if assigned else None
+            else:
+                row = session.get(StoredAssignment, request.path_params["assignment"])
+                mine = row is not None and row.participation.user_id == request.state.viewer.user
+                if row is not None and mine and row.participation.round_id == opened.id:
+                    piece = row.pair.piece
+        if piece is None:
             raise HTTPException(404)
-        return _recording(opened, assigned[0].pair.query_piece)
-
-    def candidate_audio(self, request: Request) -> Response:
-        """Return the recording of a candidate; the address reveals nothing about it."""
-        opened = self.find_round(request)
-        with self.database.read() as session:
-            assigned = session.get(StoredAssignment, request.path_params["assignment"])
-            mine = assigned is not None and assigned.participation.user_id == request.state.viewer.user
-            if assigned is None or not mine or assigned.participation.round_id != opened.id:
-                raise HTTPException(404)
-            piece = assigned.pair.piece
-        return _recording(opened, piece)
+        path = opened.recording(piece)
+        if not path.is_file():
+            raise HTTPException(404, "Recording not found.")
+        headers = {"Cache-Control": "private, max-age=3600"}
+        return FileResponse(path, media_type=TYPES.get(path.suffix.lower()), headers=headers)
 
     def overview(self, request: Request) -> Response:
         """Show the overview of a round for organisers, or return it as JSON."""
@@ -300,14 +295,6 @@ def question(row: StoredAssignment, opened: OpenRound, participation: Participat
     words = opened.labels
     used = f"a value you have used for {words[category]}"
     return f"You say {words[row.broad]} and {row.fine:g}, {used}. Is this intended?"
-
-
-def _recording(opened: OpenRound, piece: str) -> Response:
-    path = opened.recording(piece)
-    if not path.is_file():
-        raise HTTPException(404, "Recording not found.")
-    headers = {"Cache-Control": "private, max-age=3600"}
-    return FileResponse(path, media_type=TYPES.get(path.suffix.lower()), headers=headers)
 
 
 TARGET = -23.0  # target in LUFS, as in EBU R 128

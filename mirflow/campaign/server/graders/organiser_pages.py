@@ -81,8 +81,7 @@ def routes(service: Service, database: Database, rounds: Rounds) -> list[Guarded
     address, step = partial(ADDRESSES["plan_step"].replace, "{step}"), partial(guarded, methods=["POST"])
     upload = partial(step, form=False, rate="upload")
     return [
-        guarded("new_round", made.new),
-        guarded("new_round", made.begin, methods=["POST"]),
+        guarded("new_round", made.begin, methods=["GET", "POST"]),
         guarded("plan", made.show, rate="query"),
         guarded("plan_file", made.file),
         *(step(address(name), partial(made.perform, name)) for name in STEPS),
@@ -114,12 +113,10 @@ class RoundPages:
 class OrganiserPages(RoundPages):
     """Pages for organisers."""
 
-    def new(self, request: Request, status: int = 200, name: str = "", trouble: str = "") -> Response:
-        """Show the form for the name of a new round."""
-        return page(request, "grade_new.html", status, here="grading", name=name, trouble=trouble)
-
     def begin(self, request: Request) -> Response:
-        """Start the plan of a round."""
+        """Show the form for the name of a new round, and start its plan."""
+        if request.method != "POST":
+            return page(request, "grade_new.html", here="grading", name="", trouble="")
         name = _text(request.state.form, "name")
         try:
             with self.database.read() as session:
@@ -127,7 +124,7 @@ class OrganiserPages(RoundPages):
                     raise PlanError(f"the name {name!r} belongs to an earlier round: choose another one")
             plan = planning.begin_plan(self.service, name)
         except MirflowError as error:
-            return self.new(request, 400, name, str(error))
+            return page(request, "grade_new.html", 400, here="grading", name=name, trouble=str(error))
         self._note(request, "plan round", plan.name)
         return self._see(plan)
 

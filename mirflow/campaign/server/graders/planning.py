@@ -21,9 +21,10 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from ....errors import GradingError, MirflowError, PipelineError, counted
+from ....pipeline.document import Document, validate
 from ....pipeline.model import identifier
 from ....store.generations import remove, write_synced
-from ...file import GradingRound, Planning, make_round
+from ...file import GradingRound, Planning
 from ...grading import query_draw
 from ...grading.assignment import assign, read_plan, summarise, tabulate_work, write_plan
 from ...grading.pool import key_path, read_key, read_pairs, summarise_pool
@@ -197,8 +198,8 @@ def draw_queries(
         each = number if by or isinstance(number, Mapping) else None
         total = number if each is None and not isinstance(number, Mapping) else None
         queries = query_draw.draw(collection, total, each=each, by=by or None, seed=seed, where=where or None)
-        notes = query_draw.drawing_notes(collection.table.notes.get("file", PIECES), seed, each, by, where)
-        query_draw.write_queries(collection, queries, plan.folder / QUERIES, notes)
+        source = collection.table.notes.get("file", PIECES)
+        query_draw.write_queries(collection, queries, plan.folder / QUERIES, source, seed, each, by, where)
         plan.forget(POOL, PLAN)
 
 
@@ -341,7 +342,11 @@ def _round(plan: RoundPlan, settings: Mapping[str, Any]) -> GradingRound:
         for name, file in (("queries", QUERIES), ("candidates", POOL), ("consent", CONSENT))
         if name != "consent" or plan.has(CONSENT)
     }
-    return make_round({**settings, **paths, "name": plan.name, "audio": plan.planning.audio})
+    values = {**settings, **paths, "name": plan.name, "audio": plan.planning.audio}
+    opened, problems = validate(Document(data=values), GradingRound, "the keys of a round")
+    if opened is None or problems:
+        raise PipelineError(problems)
+    return opened
 
 
 def read_round(plan: RoundPlan) -> GradingRound:

@@ -11,7 +11,7 @@ import hashlib
 import logging
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,7 @@ _LOG = logging.getLogger("mirflow.server")
 class OpenRound:
     """A round of grading offered by a server."""
 
+    name: str  # part of its address
     config: GradingRound  # settings from the campaign file
     root: Path  # folder that its paths are relative to
     id: int  # id in the database
@@ -69,19 +70,9 @@ class OpenRound:
     version: str  # version of that text
     missing: tuple[str, ...] = ()  # pieces without a recording
 
-    @property
-    def name(self) -> str:
-        """Name of the round, part of its address."""
-        return self.config.name
-
     def recording(self, piece: str) -> Path:
         """Return the recording of a piece."""
         return find_recording(self.root, self.config.audio, piece)
-
-    def is_open(self, now: dt.datetime) -> bool:
-        """True if a time is between opening and closing."""
-        opens, closes = self.config.opens, self.config.closes
-        return (opens is None or now >= opens) and (closes is None or now < closes)
 
 
 def open_rounds(service: Service) -> dict[str, OpenRound]:
@@ -100,6 +91,7 @@ def open_rounds(service: Service) -> dict[str, OpenRound]:
 
 def load_round(service: Service, config: GradingRound) -> OpenRound:
     """Load a round into the database."""
+    text, listed, missing, warning = read_round_files(config, service.root)
     with service.demand_campaign()[1].write() as session:
         now = service.clock()
         row = session.scalar(select(Round).where(Round.name == config.name))
@@ -107,12 +99,11 @@ def load_round(service: Service, config: GradingRound) -> OpenRound:
             row = Round(name=config.name, opened=now)
             session.add(row)
             session.flush()
-        text = _read_consent(config, service.root)
         version = hashlib.sha256(text.encode()).hexdigest()[:12]
         stored = select(ConsentText).where(ConsentText.round_id == row.id, ConsentText.version == version)
         if session.scalar(stored) is None:
             session.add(ConsentText(round_id=row.id, version=version, text=text, since=now))
-        pairs = {(pair.query, pair.candidate): pair for pair in _pairs(config, service.root)}
+        pairs = {(pair.query, pair.candidate): pair for pair in listed}
         rows = session.scalars(select(StoredPair).where(StoredPair.round_id == row.id))
         before = {(pair.query, pair.candidate): pair for pair in rows}
         ids = select(StoredAssignment.pair_id).join(StoredPair).where(StoredPair.round_id == row.id)
@@ -131,20 +122,19 @@ def load_round(service: Service, config: GradingRound) -> OpenRound:
             if name not in before:
                 pair.round_id = row.id
                 session.add(pair)
-        missing, warning = _without_recording(config, service.root, pairs.values())
         if missing:
             _LOG.warning("round %s: %s", config.name, warning)
         labels = dict(zip(BROAD, config.broad, strict=True))
-        return OpenRound(config, service.root, row.id, labels, text, version, missing)
+        return OpenRound(config.name, config, service.root, row.id, labels, text, version, missing)
 
 
+@dataclass(eq=False)
 class Rounds:
     """The rounds offered by a server, including opened rounds that were planned on its pages."""
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
-        self._open = open_rounds(service)
-        self._counted: tuple[str, dt.datetime, dt.datetime, list[dict[str, Any]]] | None = None
+    service: Service
+    _open: dict[str, OpenRound]  # by name, see `open_rounds`
+    _counted: tuple[str, dt.datetime, dt.datetime, list[dict[str, Any]]] | None = None
 
     def get(self, name: str) -> OpenRound | None:
         """Return a round by name; None if there is none."""
@@ -154,9 +144,9 @@ class Rounds:
 
     def all(self) -> list[OpenRound]:
         """Return all rounds."""
-        for config in planned_rounds(self._service):
+        for config in planned_rounds(self.service):
             if config.name not in self._open:
-                self._open[config.name] = load_round(self._service, config)
+                self._open[config.name] = load_round(self.service, config)
         return list(self._open.values())
 
     def seen_by(self, viewer: Viewer | None) -> list[dict[str, Any]]:
@@ -164,8 +154,8 @@ class Rounds:
 
         It is shown on busy pages, and counted again every few seconds.
         """
-        _, database = self._service.demand_campaign()
-        now, state, counted = self._service.clock(), database.page_state(), self._counted
+        _, database = self.service.demand_campaign()
+        now, state, counted = self.service.clock(), database.page_state(), self._counted
         if counted is None or counted[0] != state or not counted[1] <= now < counted[2]:
             rounds = self.all()
             with database.read() as session:
@@ -177,28 +167,21 @@ class Rounds:
         return [summary for summary in counted[3] if summary["public"] or may_grade]
 
 
-def check_round(config: GradingRound, root: Path) -> tuple[int, str]:
-    """Return the number of pairs of a round and a warning about missing recordings, without opening a database."""
-    _read_consent(config, root)
+def read_round_files(config: GradingRound, root: Path) -> tuple[str, list[StoredPair], tuple[str, ...], str]:
+    """Read the files of a round, without opening a database.
+
+    Returns: the text that graders agree to, the pairs, the pieces without a recording, and a warning about these (empty
+      without any).
+    """
+    try:
+        text = (root / config.consent).read_text(encoding="utf-8") if config.consent else CONSENT
+    except (OSError, UnicodeDecodeError) as error:
+        raise GradingError(f"round {config.name}: cannot read consent {config.consent}: {error}") from None
     pairs = list(_pairs(config, root))
-    return sum(not pair.training for pair in pairs), _without_recording(config, root, pairs)[1]
-
-
-def _without_recording(config: GradingRound, root: Path, pairs: Iterable[StoredPair]) -> tuple[tuple[str, ...], str]:
-    """Find the pieces without a recording; returns them, and a warning (empty without any)."""
     pieces = sorted({piece for pair in pairs for piece in (pair.query_piece, pair.piece)})
     missing = tuple(piece for piece in pieces if not find_recording(root, config.audio, piece).is_file())
     named = f"{counted(len(missing), 'piece')} without a recording, such as {', '.join(missing[:3])}"
-    return missing, named if missing else ""
-
-
-def _read_consent(config: GradingRound, root: Path) -> str:
-    if not config.consent:
-        return CONSENT
-    try:
-        return (root / config.consent).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise GradingError(f"round {config.name}: cannot read consent {config.consent}: {error}") from None
+    return text, pairs, missing, named if missing else ""
 
 
 def _pairs(config: GradingRound, root: Path) -> Iterator[StoredPair]:
@@ -375,4 +358,6 @@ def progress_of(session: Session, opened: OpenRound) -> dict[str, Any]:
 
 def is_closed(session: Session, opened: OpenRound, now: dt.datetime) -> bool:
     """True if a round was closed, or is not open at the given time."""
-    return session.get_one(Round, opened.id).closed is not None or not opened.is_open(now)
+    opens, closes = opened.config.opens, opened.config.closes
+    is_open = (opens is None or now >= opens) and (closes is None or now < closes)
+    return session.get_one(Round, opened.id).closed is not None or not is_open

@@ -16,7 +16,6 @@ import os
 import selectors
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import time
@@ -24,7 +23,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ....errors import MirflowError, PipelineError, PluginError, RunError, SchedulerError, StoreError, UnknownNameError
 from ....metrics.base import get_task
@@ -50,7 +49,6 @@ PRELOADED = (
     "xarray", "pandas", "scipy.stats", "dask.array", "filelock",
 )  # fmt: skip
 MAX_MESSAGES = 64 * 2**20  # limit for the messages of a job, in bytes
-_HEAD = struct.Struct("!Q")
 _PR_SET_PDEATHSIG = 1
 _CLONE_NEWUSER, _CLONE_NEWNET, _CLONE_NEWIPC = 0x10000000, 0x40000000, 0x08000000
 _LOOK = 0.25  # seconds between two looks at what a job has written
@@ -140,16 +138,14 @@ class Confinement(contextlib.AbstractContextManager["Confinement"]):
             raise MirflowError(message)
         self._tasks, self._modules, self._plugins = list(tasks), list(modules), list(plugins)
         self._process: subprocess.Popen[bytes] | None = None
-        self._socket: socket.socket | None = None
+        # The end of a pair of sockets on which the process gets orders, and its answers, which are lines of JSON.
+        self._control: tuple[socket.socket, IO[bytes]] | None = None
 
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
+    def close(self, *_: object) -> None:
         """Stop the process."""
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
+        for end in self._control or ():
+            end.close()
+        self._control = None
         if self._process is not None:
             try:
                 self._process.wait(2)
@@ -157,6 +153,8 @@ class Confinement(contextlib.AbstractContextManager["Confinement"]):
                 self._process.kill()
                 self._process.wait()
             self._process = None
+
+    __exit__ = close
 
     def run(
         self,
@@ -169,15 +167,15 @@ class Confinement(contextlib.AbstractContextManager["Confinement"]):
         """Run a job until it ends. `task`: input of the job, as JSON. `progress`: receives all messages but the last.
         `beat`: called several times a second; returns False to stop the job.
         """
-        control = self._start()
+        control, answers = self._start()
         reading, writing = os.pipe()
         try:
             data = json.dumps({"job": job, "task": task, "confines": asdict(confines)}).encode()
             try:
-                socket.send_fds(control, [_HEAD.pack(len(data))], [writing])
-                control.sendall(data)
-                pid = int(_receive(control)["pid"])
-            except (OSError, EOFError, ValueError):
+                socket.send_fds(control, [b"\n"], [writing])
+                control.sendall(data + b"\n")
+                pid = int(json.loads(answers.readline())["pid"])
+            except (OSError, ValueError):
                 self.close()
                 raise JobError("the process for checks of submissions has ended") from None
             finally:
@@ -188,16 +186,16 @@ class Confinement(contextlib.AbstractContextManager["Confinement"]):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
                 try:
-                    _receive(control)  # wait for the end of the child
-                except (OSError, EOFError, ValueError):
+                    json.loads(answers.readline())  # wait for the end of the child
+                except (OSError, ValueError):
                     self.close()
         finally:
             os.close(reading)
 
-    def _start(self) -> socket.socket:
+    def _start(self) -> tuple[socket.socket, IO[bytes]]:
         if self._process is not None and self._process.poll() is not None:
             self.close()
-        if self._socket is None:
+        if self._control is None:
             ours, theirs = socket.socketpair()
             package = str(Path(__file__).resolve().parents[4])
             command = f"import sys; sys.path.append({package!r}); from {__name__} import main; "
@@ -212,8 +210,8 @@ class Confinement(contextlib.AbstractContextManager["Confinement"]):
                 start_new_session=True,
             )
             theirs.close()
-            self._socket = ours
-        return self._socket
+            self._control = ours, ours.makefile("rb")
+        return self._control
 
 
 def _follow(
@@ -302,30 +300,11 @@ def _parse(line: bytes) -> dict[str, Any]:
     return message
 
 
-def _receive(control: socket.socket) -> dict[str, Any]:
-    size = _HEAD.unpack(_exactly(control, _HEAD.size))[0]
-    return _parse(_exactly(control, min(size, 2**16)))
-
-
-def _exactly(control: socket.socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        piece = control.recv(size - len(data))
-        if not piece:
-            raise EOFError
-        data += piece
-    return data
-
-
-def _send(control: socket.socket, message: Mapping[str, Any]) -> None:
-    data = json.dumps(message).encode()
-    control.sendall(_HEAD.pack(len(data)) + data)
-
-
 def main(descriptor: int, tasks: Sequence[str] = (), modules: Sequence[str] = (), plugins: Sequence[str] = ()) -> None:
     """Fork a child for every job received through a socket, until it is closed."""
     _die_with_parent()
     control = socket.socket(fileno=descriptor)
+    orders = control.makefile("rb")
     for name in modules:
         import_module(name, __package__)
     broken = ""
@@ -338,23 +317,23 @@ def main(descriptor: int, tasks: Sequence[str] = (), modules: Sequence[str] = ()
         broken = str(error)  # applies to every job
     while True:
         try:
-            data, descriptors, _, _ = socket.recv_fds(control, _HEAD.size, 1)
+            data, descriptors, _, _ = socket.recv_fds(control, 1, 1)
             if not data:
                 return
-            data += _exactly(control, _HEAD.size - len(data))
-            order = json.loads(_exactly(control, _HEAD.unpack(data)[0]))
-        except (EOFError, OSError):
-            return
+            order = json.loads(orders.readline())
+        except (OSError, ValueError):
+            return  # the caller is gone
         (writing,) = descriptors
         pid = os.fork()
         if pid == 0:
+            orders.close()
             control.close()
             _child(order, writing, broken)
         os.close(writing)
         try:
-            _send(control, {"pid": pid})
+            control.sendall(json.dumps({"pid": pid}).encode() + b"\n")
             _, status = os.waitpid(pid, 0)
-            _send(control, {"status": status})
+            control.sendall(json.dumps({"status": status}).encode() + b"\n")
         except OSError:
             return  # the caller is gone
 

@@ -48,13 +48,9 @@ class Quota:
     split: str
     most: int | None  # None: unlimited
     used: int
+    left: int | None  # remaining submissions in this period; None: unlimited
     per: str
     renewed: dt.datetime | None  # start of the next period, UTC; None: never
-
-    @property
-    def left(self) -> int | None:
-        """Remaining submissions in this period; None: unlimited."""
-        return None if self.most is None else max(0, self.most - self.used)
 
 
 def period_of(per: str, now: dt.datetime) -> tuple[dt.datetime | None, dt.datetime | None]:
@@ -96,7 +92,8 @@ def quotas(session: Session, campaign: Campaign, user: int, now: dt.datetime) ->
                 if split.hidden and failed is not None:
                     counted.add(failed)
             used += name in counted
-        by_split[name] = Quota(name, split.quota, used, split.per, renewed)
+        left = None if split.quota is None else max(0, split.quota - used)
+        by_split[name] = Quota(name, split.quota, used, left, split.per, renewed)
     return by_split
 
 
@@ -230,20 +227,6 @@ def may_see(submission: Submission, viewer: Viewer | None) -> bool:
     return submission.visibility == "public" or (viewer is not None and viewer.team == submission.team)
 
 
-def find_submission(session: Session, id: str, viewer: Viewer | None) -> Submission:
-    """Find a submission that the viewer may see."""
-    submission = session.scalar(select(Submission).where(Submission.id == id))
-    if submission is None or not may_see(submission, viewer):
-        raise SubmissionError("unknown submission, or you may not see it")
-    return submission
-
-
-def submissions_of(session: Session, viewer: Viewer | None) -> list[Submission]:
-    """List the submissions that the viewer may see, latest first."""
-    every = session.scalars(select(Submission).order_by(Submission.number.desc()))
-    return [row for row in every if may_see(row, viewer)]
-
-
 def visible_systems(session: Session, split: str, viewer: Viewer | None) -> dict[str, Submission]:
     """Return the scored systems of a split that the viewer sees, in order of arrival, including withdrawn ones."""
     scored = select(Submission).where(Submission.state == "scored", Submission.disqualified == "")
@@ -303,12 +286,6 @@ def twin_of(session: Session, submission: Submission, viewer: Viewer | None) -> 
     return next((row for row in rows if may_see(row, viewer)), None)
 
 
-def findings_csv(findings: Iterable[SubmissionFinding]) -> str:
-    """Format findings as CSV for spreadsheets."""
-    columns = ("path", "line", "severity", "rule", "message")
-    return spreadsheet(columns, ([getattr(row, name) or "" for name in columns] for row in findings))
-
-
 def spreadsheet(columns: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     """Format rows as CSV for spreadsheets; no cell is interpreted as a formula."""
     text = io.StringIO()
@@ -362,9 +339,3 @@ def board(session: Session, split: str, viewer: Viewer | None) -> dict[str, list
         }
         released[evaluation] = sorted(listed, key=lambda row: -best.get(row.submission_id, -float("inf")))
     return released
-
-
-def queue_place(session: Session, submission: Submission) -> int:
-    """Count the submissions that the worker will process before this one."""
-    is_open = Submission.state.in_(OPEN), Submission.withdrawn.is_(None)
-    return session.scalar(select(func.count()).where(*is_open, Submission.number < submission.number)) or 0

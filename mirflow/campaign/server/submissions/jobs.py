@@ -19,8 +19,9 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ class Claims:
         self.name = name or f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
         self.lease = lease
         self.stopped = threading.Event()  # set when the worker has to return its current claim
-        self._beaten = 0.0
+        self._beaten = self._noted = 0.0
 
     def take(self) -> Submission | None:
         """Claim the first open submission that can be released, else checked, else scored."""
@@ -129,11 +130,22 @@ class Claims:
                 raise
         except LostClaimError:
             _LOG.warning("submission %s was claimed by another worker", row.id)
-        except JobError as error:
-            self._count_try(row, error)
-        except Exception:
-            _LOG.exception("submission %s", row.id)
-            self._count_try(row, JobError("internal error of the server"))
+        except Exception as failure:
+            error = failure
+            if not isinstance(failure, JobError):
+                _LOG.exception("submission %s", row.id)
+                error = JobError("internal error of the server")
+            _LOG.warning("submission %s: %s", row.id, error)
+            if row.state == "scored":  # by earlier rules, which stays valid
+                return
+            # A job without a result is retried a few times, since it may have been killed by chance.
+            last = row.tries + 1 >= TRIES
+            with self.finishing(row) as (session, mine):
+                mine.tries, mine.state = row.tries + 1, _BEFORE[row.state]
+                if last:
+                    self.end(session, mine, "refused" if row.state == "checking" else "failed", f"it {error}")
+            if last:
+                self._set_aside(row)
 
     @contextmanager
     def retaken(self, row: Submission) -> Iterator[bool]:
@@ -160,19 +172,6 @@ class Claims:
         announce(session, self.campaign, mine, event, mine.finished)
         self.service.audit.record(self.name, event, submission=mine.id, system=mine.name)
 
-    def _count_try(self, row: Submission, error: JobError) -> None:
-        """Handle a job that ended without a result: retry a few times, since it may have been killed by chance."""
-        _LOG.warning("submission %s: %s", row.id, error)
-        if row.state == "scored":  # by earlier rules, which stays valid
-            return
-        last = row.tries + 1 >= TRIES
-        with self.finishing(row) as (session, mine):
-            mine.tries, mine.state = row.tries + 1, _BEFORE[row.state]
-            if last:
-                self.end(session, mine, "refused" if row.state == "checking" else "failed", f"it {error}")
-        if last:
-            self._set_aside(row)
-
     def claimed(self, session: Session, row: Submission) -> Submission:
         """Return the stored row of a submission, if this worker still holds the claim."""
         mine = session.get_one(Submission, row.number)
@@ -198,21 +197,15 @@ class Claims:
             if mine.state not in _BEFORE:
                 session.execute(delete(SubmissionProgress).where(SubmissionProgress.submission_id == row.number))
 
-    def progress(self, row: Submission) -> Callable[[Mapping[str, Any]], None]:
-        """Return a function that writes the progress of a job, at most twice a second."""
-        last = 0.0
-
-        def write(message: Mapping[str, Any]) -> None:
-            nonlocal last
-            if time.monotonic() - last < 0.5:
-                return
-            last = time.monotonic()
-            done, total = (int(message.get(key, 0)) for key in ("progress", "total"))
-            with self.database.write() as session:
-                columns = {"stage": row.state, "done": done, "total": total, "updated": self.service.clock()}
-                session.merge(SubmissionProgress(submission_id=row.number, **columns))
-
-        return write
+    def progress(self, row: Submission, message: Mapping[str, Any]) -> None:
+        """Write the progress of a job, at most twice a second."""
+        if time.monotonic() - self._noted < 0.5:
+            return
+        self._noted = time.monotonic()
+        done, total = (int(message.get(key, 0)) for key in ("progress", "total"))
+        with self.database.write() as session:
+            columns = {"stage": row.state, "done": done, "total": total, "updated": self.service.clock()}
+            session.merge(SubmissionProgress(submission_id=row.number, **columns))
 
     def fail(self, row: Submission, name: str, error: str) -> None:
         """Record that a submission cannot be scored; without the reason if a reference may be quoted."""
@@ -305,6 +298,9 @@ class Jobs:
         }
         tasks = dict.fromkeys(evaluation.task for evaluation in self.campaign.evaluations)
         self.confinement = confinement.Confinement(tasks, plugins=plugin_addresses(self.path, self.campaign))
+        # Limits for jobs that read the organiser's and already scored files.
+        seconds, environment = _SCORING * self.campaign.limits.seconds, self.environment
+        self.trusted = Confines(seconds, files=4096, network=True, alone=False, environment=environment)
         # When the references were listed, and their places; None before the first time.
         self.listed: tuple[float, dict[str, Any]] | None = None
 
@@ -312,35 +308,26 @@ class Jobs:
         """``places`` of the references by split and evaluation, and their ``folders``; listed again after some time."""
         if self.listed is None or time.monotonic() - self.listed[0] > _TRACKS_FOR:
             task = {**self.scoring, "splits": list(self.campaign.splits)}
-            self.listed = time.monotonic(), self.confinement.run("tracks", task, self.trusted())
+            self.listed = time.monotonic(), self.confinement.run("tracks", task, self.trusted)
             keep_places(self.service.state_folder, self.campaign, self.listed[1]["places"])
         return self.listed[1]
-
-    def trusted(self) -> Confines:
-        """Limits for jobs that read the organiser's and already scored files."""
-        seconds = _SCORING * self.campaign.limits.seconds
-        return Confines(seconds, files=4096, network=True, alone=False, environment=self.environment)
 
     def check(self, row: Submission) -> None:
         """Check a submission: accept it with its unpacked files, or refuse it with findings."""
         upload = self.service.folder_of("submissions") / row.id
         files = upload / "files"
-        if not (upload / NAMES).is_file():
-            self._note_check(row, _nothing("the upload is lost: submit it again"), upload)
-            return
-        remove(files)
-        files.mkdir()
-        limits = self.campaign.limits
-        task: dict[str, Any] = {
-            "sent": [(name, str(sent)) for name, sent in sent_files(upload)],
-            "out": str(files),
-            "limits": limits.model_dump(),
-            "evaluations": self.campaign.evaluation_values,
-            "root": str(split_root(self.path, self.campaign, row.split_names[0])),
-        }
-        confines = check_confines(limits, upload, files, read_beside(self.path, self.campaign, row.split_names[0]))
+        limits, values = self.campaign.limits, self.campaign.evaluation_values
         try:
-            progress, beat = self.claims.progress(row), lambda: self.claims.beat(row)
+            if not (upload / NAMES).is_file():
+                raise JobRefusedError("the upload is lost: submit it again")
+            remove(files)
+            files.mkdir()
+            sent = [(name, str(path)) for name, path in sent_files(upload)]
+            task: dict[str, Any] = {"sent": sent, "out": str(files), "limits": limits.model_dump()}
+            root = split_root(self.path, self.campaign, row.split_names[0])
+            task |= {"evaluations": values, "root": str(root)}
+            confines = check_confines(limits, upload, files, read_beside(self.path, self.campaign, row.split_names[0]))
+            progress, beat = partial(self.claims.progress, row), partial(self.claims.beat, row)
             message = self.confinement.run("check", task, confines, progress, beat)
             answer = CheckAnswer.of(message)
             if answer.files:
@@ -351,16 +338,14 @@ class Jobs:
                     for name, places in evaluations.items():
                         named = may_tell(self.campaign, split, by_name[name])
                         expected.append({"split": split, "evaluation": name, "places": places, **terms, "named": named})
-                values = self.campaign.evaluation_values
                 task = {"names": answer.names, "evaluations": values, "expected": expected}
                 with tempfile.TemporaryDirectory(prefix="mirflow-") as nothing:
                     confines = Confines(limits.seconds, limits.memory, file_size=0, writable=(nothing,))
                     message = self.confinement.run("names", task, confines, beat=beat)
                 answer = answer.with_findings(CheckAnswer.of(message))
-        except JobLimitError as error:
-            answer = _nothing(f"the check {error}")
-        except JobRefusedError as error:
-            answer = _nothing(str(error).replace(f"{files}/", ""))
+        except (JobLimitError, JobRefusedError) as error:
+            why = f"the check {error}" if isinstance(error, JobLimitError) else str(error).replace(f"{files}/", "")
+            answer = CheckAnswer(0, "", [("", None, "error", "archive", why[:1000])], 1, 0, 0, [], [])
         self._note_check(row, answer, upload)
 
     def _note_check(self, row: Submission, answer: CheckAnswer, upload: Path) -> None:
@@ -432,7 +417,7 @@ class Jobs:
             writable=(str(out),),
             readable=(str(files), *beside),
         )
-        self.confinement.run("read", {**task, "out": str(out)}, confines, beat=lambda: self.claims.beat(row))
+        self.confinement.run("read", {**task, "out": str(out)}, confines, beat=partial(self.claims.beat, row))
         # The mark shows that the readings are complete.
         mark.unlink(missing_ok=True)
         target = folder / split
@@ -502,7 +487,7 @@ class Jobs:
         for evaluation in self.campaign.evaluations:
             code += [metric.partition(".py:")[0] for metric in evaluation.metrics or ()]
         # The time per track depends on its reference.
-        progress = None if split.hidden else self.claims.progress(row)
+        progress = None if split.hidden else partial(self.claims.progress, row)
         error, causes = "", []
         try:
             self.read(row, name)
@@ -531,7 +516,7 @@ class Jobs:
                     readable=(str(self.service.folder_of("readings") / row.name), *readable),
                     environment={**self.environment, "TMPDIR": temporary},
                 )
-                result = self.confinement.run("score", task, confines, progress, lambda: self.claims.beat(row))
+                result = self.confinement.run("score", task, confines, progress, partial(self.claims.beat, row))
             _LOG.info("submission %s: %s: tracks scored: %s", row.id, name, result["tracks"])
             if not split.hidden:
                 causes = [clean_text(str(message))[:_LONGEST] for message in result["causes"][:LINES]]
@@ -591,7 +576,3 @@ def _apart(path: Path, state: Path) -> Iterator[str]:
         for inner in sorted(real.iterdir()):
             if not inner.name.startswith("."):
                 yield from _apart(inner, state)
-
-
-def _nothing(message: str) -> CheckAnswer:
-    return CheckAnswer(0, "", [("", None, "error", "archive", message[:1000])], 1, 0, 0, [], [])

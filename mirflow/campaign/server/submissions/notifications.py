@@ -80,22 +80,6 @@ class Message:
     splits: tuple[str, ...] = ()
     address: str = ""  # receiver's address, for mail only
 
-    def as_mail(self, sender: str, account_url: str) -> EmailMessage:
-        """Format the message as mail. `account_url`: page on which the receiver can remove the address."""
-        mail = EmailMessage(policy=SMTP.clone(cte_type="7bit"))
-        mail["From"], mail["To"] = sender, self.address
-        mail["Subject"] = one_line(f"{self.campaign}: {self.system or 'test'} {self.words.partition(';')[0]}")
-        mail["Date"] = format_datetime(self.date)
-        mail["Message-ID"] = f"<{self.key}@{sender.rpartition('@')[2]}>"
-        mail["Auto-Submitted"] = "auto-generated"
-        about = f"{self.system} {self.words}." if self.system else f"This is a test: {self.words}."
-        mail.set_content(
-            f"{one_line(about)}\n{self.url}\n\n"
-            f"{one_line(self.campaign)} sent this mail to the address on your account page,\n"
-            f"where you can remove it: {account_url}\n"
-        )
-        return mail
-
 
 def one_line(text: str) -> str:
     """Remove line ends and control characters, to prevent the injection of mail headers and log lines."""
@@ -192,11 +176,11 @@ _LOG = logging.getLogger("mirflow.server")
 
 
 class DeliveryError(MirflowError):
-    """A message was not delivered. `final`: whether another attempt would fail in the same way."""
+    """A message was not delivered."""
 
-    def __init__(self, message: str, *, final: bool = False) -> None:
-        self.final = final
-        super().__init__(message)
+
+class FinalDeliveryError(DeliveryError):
+    """A message was not delivered, and another attempt would fail in the same way."""
 
 
 @contextmanager
@@ -281,7 +265,18 @@ class MailCourier:
         """Send a message; errors do not quote the address, since organisers read them."""
         mail, context, server = self.mail, ssl.create_default_context(), self.mail.server
         port = mail.port or _PORTS[mail.encryption]
-        sent = message.as_mail(mail.sender, self.account_url)
+        sent, system = EmailMessage(policy=SMTP.clone(cte_type="7bit")), message.system
+        sent["From"], sent["To"] = mail.sender, message.address
+        sent["Subject"] = one_line(f"{message.campaign}: {system or 'test'} {message.words.partition(';')[0]}")
+        sent["Date"] = format_datetime(message.date)
+        sent["Message-ID"] = f"<{message.key}@{mail.sender.rpartition('@')[2]}>"
+        sent["Auto-Submitted"] = "auto-generated"
+        about = f"{system} {message.words}." if system else f"This is a test: {message.words}."
+        sent.set_content(
+            f"{one_line(about)}\n{message.url}\n\n"
+            f"{one_line(message.campaign)} sent this mail to the address on your account page,\n"
+            f"where you can remove it: {self.account_url}\n"
+        )
         with _reaching(server):
             try:
                 if mail.encryption == "tls":
@@ -296,7 +291,8 @@ class MailCourier:
                     connection.send_message(sent, mail.sender, [message.address])
             except smtplib.SMTPRecipientsRefused as error:
                 code = next((code for code, _ in error.recipients.values()), 0)
-                raise DeliveryError(f"{server}: refuses the account's address ({code})", final=code >= 500) from None
+                kind = FinalDeliveryError if code >= 500 else DeliveryError
+                raise kind(f"{server}: refuses the account's address ({code})") from None
             except smtplib.SMTPResponseException as error:
                 text = error.smtp_error
                 text = text.decode(errors="replace") if isinstance(text, bytes) else text
@@ -370,7 +366,7 @@ class Sender:
             if row is not None and row.sent is None:
                 wait = min(LONGEST_WAIT, FIRST_WAIT * int(4 ** min(row.tries - 1, 10)))
                 row.error, row.due = str(refusal)[:500], now + wait
-                if refusal.final or now - row.date >= GIVEN_UP:
+                if isinstance(refusal, FinalDeliveryError) or now - row.date >= GIVEN_UP:
                     row.lost = now
                 lost = row.lost is not None
         what = "is given up" if lost else "is tried again"

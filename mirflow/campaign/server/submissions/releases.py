@@ -39,11 +39,6 @@ ROUND = 0.001  # default step of released scores on a hidden split
 _TOLERANCE = 1e-9
 
 
-def round_to(value: float, step: float) -> float:
-    """Round to the nearest multiple of a step."""
-    return float(f"{round(value / step) * step:.12g}")
-
-
 def is_final(split: Split | None, now: dt.datetime) -> bool:
     """True once the final ranking of a hidden split is published."""
     return split is not None and split.final is not None and now >= split.final.published
@@ -72,12 +67,11 @@ def best_of_teams(rows: Iterable[Released]) -> frozenset[str]:
             teams.setdefault(sent.team, []).append(row)
     if all(len(scores) == 1 for scores in teams.values()):
         return frozenset()
-
-    def order(row: Released) -> tuple[float, int]:
-        value = row.true_value or 0.0
-        return value if row.lower_is_better else -value, row.submission_id
-
-    return frozenset(min(scores, key=order).submission.name for scores in teams.values())
+    best = []
+    for scores in teams.values():
+        sign = 1 if scores[0].lower_is_better else -1
+        best.append(min(scores, key=lambda row: (sign * (row.true_value or 0.0), row.submission_id)))
+    return frozenset(row.submission.name for row in best)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +96,8 @@ def climb(value: float, best: float | None, split: Split, *, lower_is_better: bo
 
     `best`: the team's best released score; None: the team has none.
     """
-    rounded = round_to(value, split.round or ROUND)
+    step = split.round or ROUND
+    rounded = float(f"{round(value / step) * step:.12g}")
     if best is None or split.ladder is None:
         return rounded
     gain = best - value if lower_is_better else value - best

@@ -51,9 +51,7 @@ class RulesError(StoreError):
 
 
 class _SentProgress(Progress):
-    def __init__(self, send: SendMessage) -> None:
-        super().__init__()
-        self._send = send
+    send: SendMessage
 
     def start(self, tracks: int | None) -> None:
         """Start counting towards a number of tracks."""
@@ -62,7 +60,7 @@ class _SentProgress(Progress):
 
     def show(self, seconds: float) -> None:
         """Send the number of finished tracks."""
-        self._send({"progress": self.done, "total": self.total or 0})
+        self.send({"progress": self.done, "total": self.total or 0})
 
 
 def tracks_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
@@ -102,7 +100,8 @@ def score_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         warnings.simplefilter("ignore", MirflowWarning)
         try:
             plans = plan_pipeline(pipeline, code=Path(task["path"]).parent, open_pack=open_pack).plans
-            progress = _SentProgress(send)
+            progress = _SentProgress()
+            progress.send = send
             reports = run_plans(plans, journal, scheduler=pipeline.execution.scheduler, progress=progress)
         except PipelineError as error:
             # Invalid estimates are the submission's fault; any other error is the organiser's.
@@ -312,7 +311,19 @@ def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         if store.exists():  # nobody publishes it while its files are linked
             stack.enter_context(StoreWriter(store, _TURN))
         groups = open_groups(store) if store.exists() else {}
-        contents = [part for content in groups.values() if (part := part_of(content, public)) is not None]
+        contents = []
+        for content in groups.values():
+            rows = [index for index, name in enumerate(content.systems) if name in public]
+            if not rows:
+                continue
+            systems = tuple(content.systems[index] for index in rows)
+            coords: dict[str, Sequence[Entry]] = {
+                name: [values[index] for index in rows] for name, values in content.system_coords.items()
+            }
+            for key in dict.fromkeys(key for facts in public.values() for key in facts):
+                coords[key] = [public[name].get(key) for name in systems]
+            part = content.part(systems)
+            contents.append(replace(part, system_coords=coords, attrs=of_systems(content.attrs, systems)))
         if not contents and not copy.exists():
             return {"systems": 0}
         return _publish_copy(task, contents, stack.enter_context(StoreWriter(copy, _TURN)))
@@ -401,18 +412,3 @@ def _without_folders(message: str, folders: Collection[str]) -> str:
     for folder in folders:
         remarks = tuple(replace(remark, text=remark.text.replace(f"{folder}{os.sep}", "")) for remark in remarks)
     return write_message(remarks)
-
-
-def part_of(content: GroupContent, public: Mapping[str, Mapping[str, Entry]]) -> GroupContent | None:
-    """Select some systems of a group and set coordinates; None if it has none of them."""
-    rows = [index for index, name in enumerate(content.systems) if name in public]
-    if not rows:
-        return None
-    systems = tuple(content.systems[index] for index in rows)
-    coords: dict[str, Sequence[Entry]] = {
-        name: [values[index] for index in rows] for name, values in content.system_coords.items()
-    }
-    for key in dict.fromkeys(key for facts in public.values() for key in facts):
-        coords[key] = [public[name].get(key) for name in systems]
-    attrs = of_systems(content.attrs, systems)
-    return replace(content.part(systems), system_coords=coords, attrs=attrs)

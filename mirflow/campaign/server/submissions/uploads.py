@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from python_multipart.exceptions import MultipartParseError
 from python_multipart.multipart import MultipartParser, parse_options_header
@@ -112,14 +112,10 @@ async def receive(
             raise UploadError(f"malformed form: {error}") from None
         if not files.names:
             raise UploadError("no file was sent")
-
-        def finish() -> None:
-            # Nothing that is entered afterwards can be lost.
-            write_synced(place / NAMES, json.dumps(files.names).encode())
-            for synced in (place / RECEIVED, place, place.parent):
-                sync_folder(synced)
-
-        await to_its_end(finish)
+        # Nothing that is entered afterwards can be lost.
+        await to_its_end(write_synced, place / NAMES, json.dumps(files.names).encode())
+        for synced in (place / RECEIVED, place, place.parent):
+            await to_its_end(sync_folder, synced)
     except BaseException:
         files.close()
         remove(place)
@@ -142,13 +138,17 @@ async def to_its_end(step: Callable[..., T], *arguments: object) -> T:
     return taken.result()
 
 
+@dataclass(eq=False)
 class _Files:
-    def __init__(self, folder: Path, limits: Limits, admit: Admit | None) -> None:
-        self.folder, self.limits, self.admit = folder, limits, admit
-        self.fields: dict[str, list[str]] = {}
-        self.names, self.digests, self.size = list[str](), list[str](), 0
-        self._file: BinaryIO | None = None
-        self._sum = hashlib.sha256()
+    folder: Path
+    limits: Limits
+    admit: Admit | None
+    fields: dict[str, list[str]] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
+    digests: list[str] = field(default_factory=list)
+    size: int = 0
+    _file: BinaryIO | None = None
+    _sum: Any = field(default_factory=hashlib.sha256)
 
     def begin(self, name: str) -> None:
         """Start a file."""

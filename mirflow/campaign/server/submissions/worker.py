@@ -20,7 +20,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -29,9 +29,9 @@ from queue import SimpleQueue
 from sqlalchemy import delete, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from ....errors import MirflowError
+from ....errors import MirflowError, PipelineError, Problem
 from ....store.generations import remove, target_of
-from ...file import demand_unedited, split_root
+from ...file import campaign_digest, split_root
 from ..service import Service
 from .confinement import Confinement, JobLimitError, JobRefusedError, StoppedError, SystemTroubleError, lacks
 from .jobs import Claims, Jobs, check_confines, read_beside, references_of, reporting
@@ -57,10 +57,7 @@ class Worker:
         self._wait = 0.0
         self._troubled = True  # an earlier worker may have been
         self._looked = time.monotonic()  # when it was last looked whether public copies are up to date
-
-    def stop(self) -> None:
-        """Return the current claim and end :meth:`run`."""
-        self.claims.stopped.set()
+        self.stop = self.claims.stopped.set  # returns the current claim, and ends :meth:`run`
 
     def run(self) -> None:
         """Work until stopped."""
@@ -114,7 +111,9 @@ class Worker:
 
     def step(self) -> bool:
         """Do one step: give up, release, check or score a submission, or publish; False if there is no work."""
-        demand_unedited(**self.jobs.file)
+        if campaign_digest(self.path) != self.jobs.file["digest"]:
+            why = "was edited since the worker started: restart server and worker to apply the changes, "
+            raise PipelineError([Problem("", f"{why}or restore the file")], self.path)
         # Publish from time to time even if the queue is never empty.
         if self._looked < time.monotonic() - _PUBLISH and self.publish():
             return True
@@ -162,7 +161,7 @@ class Worker:
         others = {key: [names[number] for number in rival.values()] for key, rival in against.items()}
         task = self.jobs.task(name, system=row.name, store=str(store), scratch=str(scratch), others=others)
         try:
-            result = self.jobs.confinement.run("release", task, self.jobs.trusted(), beat=lambda: self.claims.beat(row))
+            result = self.jobs.confinement.run("release", task, self.jobs.trusted, beat=lambda: self.claims.beat(row))
         except (JobLimitError, JobRefusedError) as error:
             self.claims.fail(row, name, str(error))
             return False
@@ -235,7 +234,7 @@ class Worker:
             task = self.jobs.task(name, systems=str(systems), store=str(store), copy=str(copy), public=public)
             go_on = lambda: not self.claims.stopped.is_set()  # noqa: E731
             try:
-                self.jobs.confinement.run("publish", task, self.jobs.trusted(), beat=go_on)
+                self.jobs.confinement.run("publish", task, self.jobs.trusted, beat=go_on)
             except StoppedError:
                 return False
             except (JobLimitError, JobRefusedError) as error:
@@ -302,22 +301,18 @@ def work(service: Service, *, attached: bool = False) -> None:
     worker = Worker(service)
     signals: SimpleQueue[int] = SimpleQueue()
 
-    def stop_at_signal() -> None:
-        signals.get()
+    def stop_after(wait: Callable[[], object]) -> None:
+        wait()
         worker.stop()
 
-    def stop_at_end_of_input() -> None:
-        while os.read(0, 1):
-            pass
-        worker.stop()
-
-    threading.Thread(target=stop_at_signal, daemon=True).start()
+    threading.Thread(target=stop_after, args=(signals.get,), daemon=True).start()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             # Stop from another thread: the interrupted one may hold a lock that stopping needs.
             signal.signal(number, lambda number, _: signals.put(number))
     if attached:
-        threading.Thread(target=stop_at_end_of_input, daemon=True).start()
+        to_the_end = os.fdopen(0, "rb", 0, closefd=False).read
+        threading.Thread(target=stop_after, args=(to_the_end,), daemon=True).start()
     worker.run()
 
 
