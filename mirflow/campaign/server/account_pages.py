@@ -9,6 +9,7 @@ import datetime as dt
 import logging
 import threading
 import time
+from functools import partial
 from typing import Any
 
 from sqlalchemy import delete as delete_rows
@@ -43,12 +44,12 @@ def routes(service: Service) -> list[BaseRoute]:
     return [
         GuardedRoute("/login/{secret}", ask_to_log_in, role=None),
         GuardedRoute("/login/{secret}", log_in_by_link, role=None, methods=("POST",), rate="login"),
-        GuardedRoute("logout", log_out, role="reader", methods=("POST",)),
+        GuardedRoute("logout", leave, role="reader", methods=("POST",)),
         GuardedRoute("account", account, role="reader"),
         GuardedRoute("set_mail", set_mail, role="reader", methods=("POST",)),
         GuardedRoute("new_token", new_token, role="reader", methods=("POST",)),
         GuardedRoute("revoke_token", revoke, role="reader", methods=("POST",)),
-        GuardedRoute("delete_account", delete, role="reader", methods=("POST",)),
+        GuardedRoute("delete_account", partial(leave, delete=True), role="reader", methods=("POST",)),
         *listing,
     ]
 
@@ -84,26 +85,21 @@ def log_in_by_link(request: Request) -> Response:
     return answer
 
 
-def log_out(request: Request) -> Response:
-    """End the session; judgements that a page has yet to send stay in the browser."""
-    service, _, database, viewer = served(request)
-    with database.write() as session:
-        logins.revoke_token(session, viewer.user, viewer.token, service.clock())
-    service.audit.record(viewer.name, "log out")
-    return _leave(service)
+def leave(request: Request, *, delete: bool = False) -> Response:
+    """End the session, or delete the account after its name was typed to confirm.
 
-
-def delete(request: Request) -> Response:
-    """Delete the account, after its name was typed to confirm."""
+    Judgements that a page has yet to send stay in the browser.
+    """
     service, _, database, viewer = served(request)
-    if str(request.state.form.get("name", "")).strip() != viewer.name:
+    if delete and str(request.state.form.get("name", "")).strip() != viewer.name:
         raise HTTPException(400, f"Type {viewer.name} to delete the account. Nothing was deleted.")
     with database.write() as session:
-        delete_account(service, session, session.get_one(User, viewer.user))
-    return _leave(service)
-
-
-def _leave(service: Service) -> Response:
+        if delete:
+            delete_account(service, session, session.get_one(User, viewer.user))
+        else:
+            logins.revoke_token(session, viewer.user, viewer.token, service.clock())
+    if not delete:
+        service.audit.record(viewer.name, "log out")
     answer = RedirectResponse(service.links.url("front"), 303)
     path = f"{service.prefix}/"
     answer.delete_cookie(cookie_name(service), path, httponly=True, secure=service.secure, samesite="lax")

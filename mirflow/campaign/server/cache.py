@@ -236,9 +236,9 @@ class Answers:
     shared: Mapping[str, str] = field(default_factory=dict)  # headers of public data, such as `CORS`
     _most_bytes: int = MOST_BYTES
     _bytes: int = 0
-    _kept: OrderedDict[tuple[str, str], Kept] = field(default_factory=OrderedDict)
+    kept: OrderedDict[tuple[str, str], Kept] = field(default_factory=OrderedDict)
     _made: dict[tuple[str, str], asyncio.Future[Kept]] = field(default_factory=dict)
-    _front: dict[tuple[bytes, bytes], tuple[tuple[str, ...] | None, str]] = field(default_factory=dict)
+    front: dict[tuple[bytes, bytes], tuple[tuple[str, ...] | None, str]] = field(default_factory=dict)
     _pools: Sequence[ThreadPoolExecutor] = field(
         default_factory=lambda: [ThreadPoolExecutor(AT_ONCE, name) for name in ("answers", "choices")]
     )
@@ -286,18 +286,18 @@ class Answers:
         if not variant and not changing and kept.status == 200:
             # The response can then be found before routing.
             key, address = (generation, target), (request.scope["raw_path"], request.scope["query_string"])
-            if key in self._kept and sum(map(len, address)) <= LONGEST_ADDRESS:
-                if len(self._front) > MOST_ADDRESSES:
-                    self._front.clear()
-                self._front[address] = None if names is None else tuple(names), target
+            if key in self.kept and sum(map(len, address)) <= LONGEST_ADDRESS:
+                if len(self.front) > MOST_ADDRESSES:
+                    self.front.clear()
+                self.front[address] = None if names is None else tuple(names), target
         return KeptResponse(kept)
 
     async def _get(
         self, key: tuple[str, str], etag: str, make: Callable[[], Content], pool: ThreadPoolExecutor, *, private: bool
     ) -> Kept:
-        kept = self._kept.get(key)
+        kept = self.kept.get(key)
         if kept is not None:
-            self._kept.move_to_end(key)
+            self.kept.move_to_end(key)
             return kept
         under_way = self._made.get(key)
         if under_way is not None:
@@ -336,25 +336,10 @@ class Answers:
             del self._made[key]
         future.set_result(kept)
         if kept.status == 200 and kept.size <= LARGEST:
-            self._kept[key] = kept
+            self.kept[key] = kept
             self._bytes += kept.size
             while self._bytes > self._most_bytes:  # those used least recently go first
-                self._bytes -= self._kept.popitem(last=False)[1].size
-        return kept
-
-    def find(self, scope: Scope) -> Kept | None:
-        """Find the cached response to a request, if it shows the current generations."""
-        address = scope.get("raw_path", b""), scope["query_string"]
-        if address not in self._front:
-            return None
-        names, target = self._front[address]
-        try:
-            key = self.generation(names), target
-        except MirflowError:
-            return None
-        kept = self._kept.get(key)
-        if kept is not None:
-            self._kept.move_to_end(key)
+                self._bytes -= self.kept.popitem(last=False)[1].size
         return kept
 
 
@@ -367,11 +352,17 @@ class Front:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request from the cache, or pass it on."""
-        if scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and scope["state"].get("viewer") is None:
-            kept = self.answers.find(scope)
-            if kept is not None:
-                await KeptResponse(kept)(scope, receive, send)
-                return
+        address = scope.get("raw_path", b""), scope.get("query_string", b"")
+        is_read = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
+        if is_read and address in self.answers.front and scope["state"].get("viewer") is None:
+            names, target = self.answers.front[address]
+            with suppress(MirflowError):
+                key = self.answers.generation(names), target
+                kept = self.answers.kept.get(key)
+                if kept is not None:
+                    self.answers.kept.move_to_end(key)
+                    await KeptResponse(kept)(scope, receive, send)
+                    return
         await self.app(scope, receive, send)
 
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -47,7 +46,6 @@ OWN = frozenset(
 )
 KEPT = 500  # number of changes that a site records
 LINKED = 4  # most evaluations of a store that its report links
-Drawn = tuple[bytes | None, float | None]  # the picture of a track, and a second to listen to; None where there is none
 NEWS = 12  # number of changes on the front page
 
 
@@ -258,25 +256,24 @@ def _write_store(
             pictured |= {(key, track) for track in tracks}
     first = next(iter(contents.datasets.values()), None)
     pipeline = None if first is None else StoredPipeline.of(first, root)
-
-    def draw(evaluation: str, track: SimpleNamespace) -> Drawn:
-        ds, worst = contents.datasets[evaluation], track.worst
-        if (evaluation, track.track) not in pictured:
-            return None, None
-        seconds = None if worst is None else find_worst(ds, evaluation, track.track, worst, pipeline)
-        return draw_track(ds, evaluation, track.track, root=pipeline), seconds
-
-    write_store_pages(site, contents, draw, progress)
+    write_store_pages(site, contents, pictured, pipeline, progress)
     left = sorted(scores.keys() - contents.ranked.keys())
     notes += [f"{name}: {key}: only in the report, without a metric with one number per track" for key in left]
     return contents, notes
 
 
-def write_store_pages(site: Folder, contents: StoreContents, draw: Callable[..., Drawn], progress: Progress) -> None:
+def write_store_pages(
+    site: Folder,
+    contents: StoreContents,
+    pictured: Collection[tuple[str, str]],
+    pipeline: StoredPipeline | None,
+    progress: Progress,
+) -> None:
     """Write the tables of a store: evaluations, systems and tracks, as pages and as JSON.
 
-    `draw`: takes an evaluation and the contents of the page of a track; returns the picture of the track, and the
-      second at which the worst system is worst.
+    `pictured`: evaluations and tracks whose pages have a picture, and lead to the second at which the worst system is
+      worst.
+    `pipeline`: that of the annotations.
     """
     name = contents.name
     # Evaluations, systems and tracks whose names differ from another one only in case.
@@ -307,7 +304,11 @@ def write_store_pages(site: Folder, contents: StoreContents, draw: Callable[...,
             site.render("tracks.html", site.file_of("tracks", **parts), page=listed)
             for track in page_contents.each_track(contents, page):
                 of_track = {**parts, "track": track.track}
-                picture, seconds = draw(ranked.name, track)
+                picture = seconds = None
+                if (ranked.name, track.track) in pictured:
+                    place = contents.datasets[ranked.name], ranked.name, track.track
+                    seconds = None if track.worst is None else find_worst(*place, track.worst, pipeline)
+                    picture = draw_track(*place, root=pipeline)
                 if picture is not None:
                     site.write(site.file_of("track_picture", **of_track), picture)
                 shown: dict[str, Any] = {"has_picture": picture is not None, "seconds": seconds}

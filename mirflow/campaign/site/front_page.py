@@ -111,14 +111,11 @@ class FrontPage:
 
     stores: list[StoreContents]  # stores, in the order of their declaration
     evaluations: list[EvaluationPage]  # all evaluations, grouped by store
+    evaluations_of: Mapping[str, list[EvaluationPage]]  # by store
     news: Sequence[NewsItem]  # news, newest first
     listening: list[WorthListening]
     systems: int  # number of systems, counted separately for each store, but once for all splits of a campaign
     namesakes: list[str]  # names of systems in several stores that may be different systems
-
-    def evaluations_of(self, store: StoreContents) -> list[EvaluationPage]:
-        """Return the evaluations of a store."""
-        return [page for page in self.evaluations if page.store.name == store.name]
 
     def below_the_first(self, store: StoreContents, url: Callable[..., str]) -> tuple[list[str], list[EvaluationPage]]:
         """Return tables of the systems of a store by its evaluations, and the evaluations after the first in none.
@@ -127,7 +124,7 @@ class FrontPage:
         task where that would be too wide.
         """
         groups: list[tuple[set[str], list[EvaluationPage]]] = []
-        for page in self.evaluations_of(store):
+        for page in self.evaluations_of[store.name]:
             names, pages = {row.system.name for row in page.rows}, [page]
             apart: list[tuple[set[str], list[EvaluationPage]]] = []
             for others, some in groups:
@@ -150,8 +147,8 @@ class FrontPage:
             table = to_html(scorecard(columns)) if len(card) > 1 else ""
             texts += [table] if table else []
             alone += [] if table else card
-        first = self.evaluations_of(store)[0]
-        return texts, [page for page in self.evaluations_of(store) if page in alone and page is not first]
+        first, *others = self.evaluations_of[store.name]
+        return texts, [page for page in others if page in alone and page is not first]
 
 
 def front(
@@ -180,7 +177,8 @@ def front(
         (row.system.name, "" if page.store.name in splits else page.store.name) for page in pages for row in page.rows
     }
     namesakes = sorted(name for name, many in Counter(name for name, _ in named).items() if many > 1)
-    return FrontPage([*stores], pages, news, [*joined.values()], len(named), namesakes)
+    evaluations_of = {store.name: [page for page in pages if page.store.name == store.name] for store in stores}
+    return FrontPage([*stores], pages, evaluations_of, news, [*joined.values()], len(named), namesakes)
 
 
 # Most names of a kind; an index of so many takes about 1 MB.

@@ -36,7 +36,7 @@ from ...store.cells import QUOTES_NOTHING, Status
 from ...store.format import list_cautions
 from . import changes
 from .archive import YEAR, years_of
-from .pages import RUNTIME, runtimes_of
+from .pages import RUNTIME
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -71,10 +71,6 @@ class StoreContents:
     def ranked(self) -> dict[str, RankedEvaluation]:
         """The evaluations by name."""
         return {evaluation.name: evaluation for evaluation in self.board.evaluations}
-
-    def has_timeline(self, track: str) -> bool:
-        """True if a report shows a track over time."""
-        return self.has_report and (self.timelines is None or track in self.timelines)
 
     @cached_property
     def created(self) -> str:
@@ -234,11 +230,6 @@ class EvaluationPage:
     # Who leads; and what follows: who is not told apart, who is worse, and which tracks count.
     sentences: tuple[str, str]
 
-    @property
-    def forest(self) -> str:
-        """The standings as a chart, in HTML."""
-        return to_html(self.standings.nodes()[1:])
-
     def leaders(self, url: Callable[..., str]) -> str:
         """The chart of the best systems and the viewer's own, in HTML, whose names lead to the systems' pages."""
         standings = self.standings
@@ -249,11 +240,6 @@ class EvaluationPage:
         ]
         of_system = partial(url, "system", store=self.store.name, evaluation=self.evaluation.name)
         return to_html(replace(standings, rows=rows).nodes(lambda system, rival: of_system(system=system))[1:])
-
-    @cached_property
-    def runtimes(self) -> SimpleNamespace | None:
-        """The systems by run time; None if fewer than two have one."""
-        return runtimes_of(self.evaluation)
 
 
 def evaluation(contents: StoreContents, name: str, own: Collection[str] = ()) -> EvaluationPage:

@@ -28,7 +28,7 @@ from ...reports.drawing import style_sheet
 from ...reports.layout import show_value
 from ...reports.leaderboard import RankedEvaluation
 from ...reports.page.assembly import classic_script, report_link
-from ...reports.standings import DECIMALS, ticks
+from ...reports.standings import DECIMALS, ticks, to_html
 from ...reports.tables import aggregate_in_words, plain_entry
 from ...store.cells import is_device
 from ..file import show_moment
@@ -281,6 +281,7 @@ def environment() -> Environment:
         auto_reload=False,
     )
     environment.globals |= {"report_link": report_link, "interval_level": say_level(DEFAULT_LEVEL)}
+    environment.globals |= {"to_html": to_html, "runtimes_of": runtimes_of}
     environment.filters |= {
         "number": show_number,
         "exact": show_exact,
@@ -462,22 +463,24 @@ def runtimes_of(ranked: RankedEvaluation) -> SimpleNamespace | None:
         return None
     timed.sort(key=lambda row: (row[0], -sign * row[1], row[2]))
     first, last = math.log(timed[0][0] / 1.3), math.log(timed[-1][0] * 1.3)
-
-    def along(seconds: float) -> float:
-        return round(_LEFT + (_RIGHT - _LEFT) * (math.log(seconds) - first) / (last - first), 1)
-
     within = [(seconds, text) for seconds, text in _ROUND_TIMES if first <= math.log(seconds) <= last]
-    times = [(along(seconds), text) for seconds, text in within[:: 1 + len(within) // _MOST_TICKS]]
+    marked = within[:: 1 + len(within) // _MOST_TICKS]
+    # Pixels from the left, by seconds; and below from the top, by value.
+    along = {
+        seconds: round(_LEFT + (_RIGHT - _LEFT) * (math.log(seconds) - first) / (last - first), 1)
+        for seconds in (*(seconds for seconds, _ in marked), *(seconds for seconds, _, _ in timed))
+    }
+    times = [(along[seconds], text) for seconds, text in marked]
     least, most = min(value for _, value, _ in timed), max(value for _, value, _ in timed)
     room = 0.08 * (most - least) or 0.5 * abs(most) or 1.0
     low, high = least - room, most + room
-
-    def upwards(value: float) -> float:
-        return round(_BOTTOM - (_BOTTOM - _TOP) * (value - low) / (high - low), 1)
-
     marks = ticks(low, high)
+    upwards = {
+        value: round(_BOTTOM - (_BOTTOM - _TOP) * (value - low) / (high - low), 1)
+        for value in (*marks, *(value for _, value, _ in timed))
+    }
     decimals = max(len(f"{value:.6g}".partition(".")[2]) for value in marks)
-    places = {name: (along(seconds), upwards(value)) for seconds, value, name in timed}
+    places = {name: (along[seconds], upwards[value]) for seconds, value, name in timed}
     best: dict[str, float] = {}
     for _, value, name in timed:
         if sign * value > max(best.values(), default=-math.inf):
@@ -487,7 +490,7 @@ def runtimes_of(ranked: RankedEvaluation) -> SimpleNamespace | None:
         SimpleNamespace(system=name, seconds=seconds, value=value, x=x, y=y, best=name in best, label=labels.get(name))
         for (seconds, value, name), (x, y) in zip(timed, places.values(), strict=True)
     ]
-    values = [(upwards(value), f"{value:.{decimals}f}") for value in marks]
+    values = [(upwards[value], f"{value:.{decimals}f}") for value in marks]
     left_out = len(ranked.systems) - len(timed)
     return SimpleNamespace(points=points, times=times, values=values, best=[*best], left_out=left_out)
 

@@ -174,7 +174,7 @@ def test_kept_pages_of_several_readers_take_no_more_memory_than_all_may(service)
     for _ in range(2):
         for who in EVERYBODY:
             assert all(readers.get(who, address)[0] == 200 for address in FOLLOWED)
-    kept = service.answers._kept.items()
+    kept = service.answers.kept.items()
     assert 0 < sum(sum(map(len, key)) + len(one.body) + len(one.compressed or b"") for key, one in kept) <= 30_000
 
 

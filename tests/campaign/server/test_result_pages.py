@@ -207,7 +207,7 @@ def test_memory_for_answers_is_bounded(client, service):
         client.get(f"/api/v1/stores/tunes/evaluations/chord/scores?metric=majmin&where=tempo > {track}")
     assert answers._bytes <= 40_000
     assert answers._bytes == sum(
-        sum(map(len, key)) + len(one.body) + len(one.compressed or b"") for key, one in answers._kept.items()
+        sum(map(len, key)) + len(one.body) + len(one.compressed or b"") for key, one in answers.kept.items()
     )
 
 
@@ -315,8 +315,8 @@ def test_addresses_that_anybody_may_write_take_no_memory(client, service):
             "/api/v1/stores/tunes/query", params={"metric": "majmin", "where": f"{number} < 1{' ' * 1_900}"}
         )
     answers = service.answers
-    assert len(answers._kept) == 21  # the front page, and each query
-    assert sum(map(len, (part for address in answers._front for part in address))) < len(long)
+    assert len(answers.kept) == 21  # the front page, and each query
+    assert sum(map(len, (part for address in answers.front for part in address))) < len(long)
     assert answers._bytes > 20 * 1_900
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import mirflow
 from mirflow.campaign.site import page_contents
+from mirflow.campaign.site.pages import runtimes_of
 from mirflow.errors import QueryError, UnknownNameError
 from mirflow.store.cells import Status
 from mirflow.store.read import read_scores
@@ -49,7 +50,7 @@ def test_the_table_of_an_evaluation_is_that_of_a_query(path, found):
 def test_scores_are_drawn_against_the_run_times_that_are_known():
     group = make_group([[[0.8]], [[0.9]], [[0.7]], [[0.5]], [[0.6]]], systems=["elm", "oak", "fir", "ash", "yew"])
     group = group.assign_coords(runtime=("system", ["120", "", "3600", "7.5", "a day"]))
-    chart = page_contents.evaluation(page_contents.store("s", {"chord": group}), "chord").runtimes
+    chart = runtimes_of(page_contents.store("s", {"chord": group}).evaluation("chord"))
     assert [(one.system, one.seconds) for one in chart.points] == [("ash", 7.5), ("elm", 120.0), ("fir", 3600.0)]
     assert chart.best == ["ash", "elm"]
     assert chart.left_out == 2

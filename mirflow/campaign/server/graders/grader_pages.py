@@ -5,12 +5,14 @@ Judgements and events are received here. Recordings are measured, and louder one
 
 from __future__ import annotations
 
+import datetime as dt
 import math
+import secrets
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -26,12 +28,13 @@ from ..service import Service
 from ..viewer_pages import PRIVATE, error_answer, page, whole_number
 from . import judging, organiser_pages
 from . import rounds as grading
-from .grading_tables import Loudness, Participation, StoredAssignment
+from .grading_tables import Loudness, Participation, Round, StoredAssignment, StoredEvent, StoredJudgement
 from .judging import JudgementChange, JudgementError, is_done, read_values
 from .organiser_pages import RoundPages, look_over
 from .planning import find_plan, find_plans
 from .rounds import OpenRound, Rounds, find_participation, is_closed, next_pairs, pages_of, progress
 
+_SEEDS = 2**63
 FORM = "form"  # name of the window for forms sent without scripts
 
 
@@ -130,14 +133,23 @@ class GraderPages(RoundPages):
         return self._render(request, opened, "grade.html", candidates=shown, **of_page, **of_query, **done)
 
     def agree(self, request: Request) -> Response:
-        """Record the consent, and assign the first judgements."""
+        """Record the consent to the current text, which also undoes a withdrawal, and assign the first judgements."""
         opened = self.find_round(request)
         if request.state.form.get("version") != opened.version:
             raise HTTPException(409, "The text has changed meanwhile. Please read it again.")
         with self.database.write() as session:
             self._demand_open(session, opened)
-            now = self.service.clock()
-            grading.open_page(session, opened, grading.consent(session, opened, request.state.viewer.user, now), now)
+            now, user = self.service.clock(), request.state.viewer.user
+            participation = find_participation(session, opened, user)
+            if participation is None:
+                chance = {"seed": secrets.randbelow(_SEEDS), "code": secrets.randbelow(_SEEDS)}
+                agreed = {"consent": opened.version, "consented": now}
+                participation = Participation(round_id=opened.id, user_id=user, **chance, **agreed)
+                session.add(participation)
+            elif participation.consent != opened.version or participation.withdrawn is not None:
+                participation.consent, participation.consented, participation.withdrawn = opened.version, now, None
+            session.flush()
+            grading.open_page(session, opened, participation, now)
         return self._see(opened)
 
     def judge(self, request: Request) -> Response:
@@ -192,7 +204,7 @@ class GraderPages(RoundPages):
         return JSONResponse(answer, headers={"Cache-Control": "no-store"})
 
     def events(self, request: Request) -> Response:
-        """Store events of a page."""
+        """Store new events of a page, up to `MOST_EVENTS` per grader."""
         opened, now = self.find_round(request), self.service.clock()
         try:
             client, number, events = judging.read_events(request.state.body)
@@ -200,12 +212,25 @@ class GraderPages(RoundPages):
             return error_answer(request, 400, str(error))
         with self.database.write() as session:
             participation = self._demand_participation(session, opened, request)
-            if not is_closed(session, opened, now):
-                judging.keep_events(session, participation, client, number, events, now)
+            if is_closed(session, opened, now):
+                return Response(status_code=204)
+            is_own = StoredEvent.participation_id == participation.id
+            known = set(session.scalars(select(StoredEvent.number).where(is_own, StoredEvent.client == client)))
+            left = judging.MOST_EVENTS - int(session.scalar(select(func.count()).where(is_own)) or 0)
+            assigned = {assignment.id for assignment in participation.assignments}
+            fresh = {event["number"]: event for event in events if event["number"] not in known}
+            for event in list(fresh.values())[: max(left, 0)]:
+                columns = {name: event[name] for name in ("number", "kind", "position")}
+                columns["assignment_id"] = event["assignment"] if event["assignment"] in assigned else None
+                columns["received"] = now - dt.timedelta(seconds=event["ago"])
+                session.add(StoredEvent(participation_id=participation.id, page=number, client=client, **columns))
         return Response(status_code=204)
 
     def withdraw(self, request: Request) -> Response:
-        """Ask whether to keep or delete judgements, and withdraw the consent."""
+        """Ask whether to keep or delete judgements, and withdraw the consent.
+
+        Either the judgements are kept, or all data on the grader in this round are deleted.
+        """
         opened, what = self.find_round(request), request.state.form.get("what")
         if request.method != "POST":
             with self.database.read() as session:
@@ -218,7 +243,16 @@ class GraderPages(RoundPages):
             if participation is None:
                 raise HTTPException(409, "You are not taking part in this round.")
             # Tables of a closed round are final; the database is not.
-            grading.withdraw(session, opened, participation, self.service.clock(), what == "delete")
+            if what == "keep":
+                participation.withdrawn = self.service.clock()
+            else:
+                mine = StoredAssignment.participation_id == participation.id
+                judged = StoredJudgement.assignment_id.in_(select(StoredAssignment.id).where(mine))
+                session.execute(delete(StoredEvent).where(StoredEvent.participation_id == participation.id))
+                session.execute(delete(StoredJudgement).where(judged))
+                session.execute(delete(StoredAssignment).where(mine))
+                session.execute(delete(Participation).where(Participation.id == participation.id))
+                session.get_one(Round, opened.id).deleted += 1
             action = "withdraw and delete" if what == "delete" else "withdraw"
             self.service.audit.record(request.state.viewer.name, action, round=opened.name)
         return RedirectResponse(f"{self.service.links.url('round', round=opened.name)}?withdrawn={what}", 303)

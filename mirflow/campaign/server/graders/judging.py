@@ -14,12 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from ....errors import GradingError
 from ....metrics.similarity import BROAD
-from .grading_tables import Participation, StoredAssignment, StoredEvent, StoredJudgement
+from .grading_tables import StoredAssignment, StoredJudgement
 
 KINDS = ("came", "went", "played", "paused", "seeked")  # events sent by pages; judgements are stored separately
 BATCH = 100  # most events in a request
@@ -225,25 +224,3 @@ def read_events(body: bytes) -> tuple[str, int, list[dict[str, Any]]]:
         event["assignment"] = _read(row, "assignment", int, optional=True)
         events.append({**event, "position": _read(row, "position", float, optional=True)})
     return client, page, events
-
-
-def keep_events(
-    session: Session,
-    participation: Participation,
-    client: str,
-    page: int,
-    events: Sequence[Mapping[str, Any]],
-    now: dt.datetime,
-) -> int:
-    """Store new events, up to `MOST_EVENTS` per grader; returns how many were new."""
-    is_own = StoredEvent.participation_id == participation.id
-    numbers = set(session.scalars(select(StoredEvent.number).where(is_own, StoredEvent.client == client)))
-    left = MOST_EVENTS - int(session.scalar(select(func.count()).where(is_own)) or 0)
-    assigned = {assignment.id for assignment in participation.assignments}
-    fresh = {event["number"]: event for event in events if event["number"] not in numbers}
-    for event in list(fresh.values())[: max(left, 0)]:
-        columns = {name: event[name] for name in ("number", "kind", "position")}
-        columns["assignment_id"] = event["assignment"] if event["assignment"] in assigned else None
-        columns["received"] = now - dt.timedelta(seconds=event["ago"])
-        session.add(StoredEvent(participation_id=participation.id, page=page, client=client, **columns))
-    return len(fresh)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import logging
-import secrets
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from sqlalchemy import and_, func, or_, select
-from sqlalchemy import delete as delete_rows
 from sqlalchemy.orm import Session, selectinload
 
 from ....errors import GradingError, InvalidAnnotationError, counted
@@ -31,15 +29,7 @@ from ...grading.query_draw import read_queries, read_table
 from ..accounts import Viewer
 from ..recordings import find_recording
 from ..service import Service
-from .grading_tables import (
-    ConsentText,
-    Participation,
-    Round,
-    StoredAssignment,
-    StoredEvent,
-    StoredJudgement,
-    StoredPair,
-)
+from .grading_tables import ConsentText, Participation, Round, StoredAssignment, StoredPair
 from .judging import is_done, read_values
 from .planning import planned_rounds
 
@@ -218,40 +208,12 @@ def find_key(config: GradingRound, root: Path) -> Path:
 HELD = dt.timedelta(hours=24)  # how long a pair is reserved for a grader who has not judged it
 # How long counts on the front page are reused, unless a round is opened or closed.
 COUNTED_FOR = dt.timedelta(seconds=10)
-_SEEDS = 2**63
 
 
 def find_participation(session: Session, opened: OpenRound, user: int) -> Participation | None:
     """Find a grader's participation in a round with all assignments; None before the consent."""
     query = select(Participation).where(Participation.round_id == opened.id, Participation.user_id == user)
     return session.scalar(query.options(selectinload(Participation.assignments).joinedload(StoredAssignment.pair)))
-
-
-def consent(session: Session, opened: OpenRound, user: int, now: dt.datetime) -> Participation:
-    """Record a grader's consent to the current text; this also undoes a withdrawal."""
-    participation = find_participation(session, opened, user)
-    if participation is None:
-        chance = {"seed": secrets.randbelow(_SEEDS), "code": secrets.randbelow(_SEEDS)}
-        agreed = {"consent": opened.version, "consented": now}
-        participation = Participation(round_id=opened.id, user_id=user, **chance, **agreed)
-        session.add(participation)
-    elif participation.consent != opened.version or participation.withdrawn is not None:
-        participation.consent, participation.consented, participation.withdrawn = opened.version, now, None
-    session.flush()
-    return participation
-
-
-def withdraw(session: Session, opened: OpenRound, participation: Participation, now: dt.datetime, delete: bool) -> None:
-    """Withdraw a grader; the judgements are kept, or deleted with all other data on the grader in this round."""
-    if not delete:
-        participation.withdrawn = now
-        return
-    assigned = select(StoredAssignment.id).where(StoredAssignment.participation_id == participation.id)
-    session.execute(delete_rows(StoredEvent).where(StoredEvent.participation_id == participation.id))
-    session.execute(delete_rows(StoredJudgement).where(StoredJudgement.assignment_id.in_(assigned)))
-    session.execute(delete_rows(StoredAssignment).where(StoredAssignment.participation_id == participation.id))
-    session.execute(delete_rows(Participation).where(Participation.id == participation.id))
-    session.get_one(Round, opened.id).deleted += 1
 
 
 def pages_of(participation: Participation) -> dict[int, list[StoredAssignment]]:
