@@ -28,7 +28,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, g
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from python_multipart.exceptions import FormParserError
-from sqlalchemy import func, select
+from sqlalchemy import case, func, select
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
@@ -51,8 +51,8 @@ from .security import LATER, GuardedRoute, Security, shown_path
 from .service import HOST, PORT, Service, noting_address, open_service
 from .submissions.entries import SubmissionError
 from .submissions.jobs import last_report
-from .submissions.notifications import counts, sending
-from .submissions.submission_tables import OPEN, Submission, Trouble, WorkerReport
+from .submissions.notifications import sending
+from .submissions.submission_tables import OPEN, Notification, Submission, Trouble, WorkerReport
 from .viewer_pages import PRIVATE, asset, error_answer, page, served, wants_json
 from .views import Views
 
@@ -423,7 +423,14 @@ class Monitoring(Collector):
             waiting = select(Submission.state, func.count(), func.min(Submission.received)).where(*is_open)
             rows = session.execute(waiting.group_by(Submission.state))
             queued = {state: (number, first) for state, number, first in rows}
-            messages = counts(session)
+            state = case(
+                (Notification.sent.is_not(None), "sent"),
+                (Notification.lost.is_not(None), "lost"),
+                (Notification.error != "", "failing"),
+                else_="waiting",
+            ).label("state")
+            by = Notification.channel, state
+            messages = session.execute(select(*by, func.count()).group_by(*by)).all()
         for state in OPEN:
             number, first = queued.get(state, (0, now))
             count.add_metric([state], number)
@@ -431,7 +438,7 @@ class Monitoring(Collector):
         yield count
         yield oldest
         notifications = gauge("mirflow_notifications", "Notifications of the last days.", labels=["channel", "state"])
-        for (channel, name), number in messages.items():
+        for channel, name, number in messages:
             notifications.add_metric([channel, name], number)
         yield notifications
         last = last_report(service.database)

@@ -87,10 +87,6 @@ class Snapshot:
             value: T = self._made[what]
             return value
 
-    def is_gone(self) -> bool:
-        """True if later runs have removed the generation."""
-        return not (self.folder / _ROOT).is_file()
-
 
 class Stores:
     """The stores of a server by name.
@@ -180,7 +176,7 @@ class Stores:
                         old.__dict__.pop("boards", None)
                 return question(snapshot)
             except StoreError:
-                if not snapshot.is_gone() or self.current(name) is snapshot:
+                if (snapshot.folder / _ROOT).is_file() or self.current(name) is snapshot:
                     raise
 
 

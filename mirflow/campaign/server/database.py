@@ -262,7 +262,10 @@ class Database:
         self.engine.dispose()
 
 
-_scripts = partial(ScriptDirectory, REVISIONS, version_locations=[REVISIONS])
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory(REVISIONS, version_locations=[REVISIONS])
+
+
 _migration = partial(MigrationContext.configure, opts={"version_table": "version"})
 
 

@@ -598,7 +598,7 @@ class ZarrFiles:
             if path is not None and not (path.is_file() and os.path.realpath(path) == str(path)):
                 path = None
             if path is None:
-                if snapshot.is_gone():
+                if not (snapshot.folder / _METADATA).is_file():
                     raise GoneError(f"{snapshot.name} was published anew while it was being read: open it again")
                 # A client would replace the chunk by fill values, although it was written.
                 sizes = stored["chunk_grid"]["configuration"]["chunk_shape"] if stored else ()

@@ -81,7 +81,7 @@ class GuardedRoute(Route):
     `role`: required role; None: public.
     `form`: whether the CSRF token may be a field of a small form. If not, the endpoint reads the body and passes the
       token in it to `check_forgery` before anything else.
-    `body`: limit of the body in bytes; a function takes the service.
+    `body`: limit of the body in bytes.
     `rate`: name of the rate limit per account or address. Default: "change" for methods that change something.
     """
 
@@ -93,7 +93,7 @@ class GuardedRoute(Route):
         role: Role | None,
         methods: Sequence[str] = ("GET",),
         form: bool = True,
-        body: int | Callable[[Service], int] = SMALL,
+        body: int = SMALL,
         rate: str | None = None,
     ) -> None:
         path = _PLACEHOLDER.sub(
@@ -107,8 +107,7 @@ class GuardedRoute(Route):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request whose body is limited."""
-        most = self.body if isinstance(self.body, int) else self.body(scope["app"].state.service)
-        await super().handle(scope, BoundedBody(scope, receive, most), send)
+        await super().handle(scope, BoundedBody(scope, receive, self.body), send)
 
     async def _guarded(self, request: Request) -> Response:
         viewer: Viewer | None = request.state.viewer

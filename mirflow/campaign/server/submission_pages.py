@@ -168,7 +168,12 @@ def form(request: Request, status: int = 200, trouble: str = "", given: Mapping[
     if wants_json(request):
         return JSONResponse(terms, status, PRIVATE)
     context: dict[str, Any] = {**terms, "has_about": service.has_about, "trouble": trouble, "given": given or {}}
-    context |= {"visibilities": visibilities_of(viewer.team), "size": shown_size(limits.size), "most": MOST_LISTED}
+    context |= {
+        "visibilities": VISIBILITIES,
+        "has_lab": has_lab(viewer.team),
+        "size": shown_size(limits.size),
+        "most": MOST_LISTED,
+    }
     return page(request, "submission_new.html", status, here="submissions", **context)
 
 
@@ -180,11 +185,6 @@ def tracks_table(request: Request) -> Response:
     if not files or not files[0]["names"]:
         raise HTTPException(404)
     return PlainTextResponse("".join(f"{name}\n" for name in files[0]["names"]), headers=PRIVATE)
-
-
-def visibilities_of(team: str) -> Mapping[str, str]:
-    """Return the available choices of visibility, with labels for the submitter."""
-    return {name: words for name, words in VISIBILITIES.items() if name != "lab" or has_lab(team)}
 
 
 async def send(request: Request) -> Response:
@@ -257,16 +257,16 @@ def show(request: Request) -> Response:
         shown = _describe(service, session, submission, results, viewer, twin)
         if wants_json(request):
             return JSONResponse(shown, headers=PRIVATE)
-        choices = visibilities_of(submission.team)
         size = shown_size(submission.size)
         context: dict[str, Any] = {
+            "has_lab": has_lab(submission.team),
             "same_as": None if twin is None else twin.id,
             "finals": [row.split for row in results if is_final(campaign.splits.get(row.split), service.clock())],
             "changes": {result.split: _changes(service, submission, result, viewer) for result in results},
         }
     context |= {"submission": shown, "size": size, "steps": _steps(shown, size), "title": partial(title_of, campaign)}
     context |= {"most": MOST_LISTED, "no_better": NO_BETTER, "longest_reason": entries.LONGEST_REASON}
-    return page(request, "submission.html", here="submissions", visibilities=choices, **context)
+    return page(request, "submission.html", here="submissions", visibilities=VISIBILITIES, **context)
 
 
 def show_change(views: Views, request: Request) -> Response:

@@ -133,7 +133,7 @@ def test_other_errors_are_still_the_servers_own(service, caplog, monkeypatch):
         raise OSError(errno.EACCES, "denied")
 
     ada = program(service, "ada")
-    monkeypatch.setattr("mirflow.campaign.server.submissions.entries.may_see", fail)
+    monkeypatch.setattr("mirflow.campaign.server.submission_pages.wants_json", fail)
     with caplog.at_level(logging.ERROR):
         assert ada.get("/submissions/").status_code == 500
     assert caplog.records[-1].exc_info is not None

@@ -31,7 +31,7 @@ from types import MappingProxyType
 from typing import Literal
 from urllib.parse import urlsplit
 
-from sqlalchemy import ColumnElement, and_, case, delete, func, select
+from sqlalchemy import ColumnElement, and_, delete, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
@@ -137,18 +137,6 @@ def claim(session: Session, service: Service, channel: Channel, now: dt.datetime
 
 def _waiting(channel: Channel) -> tuple[ColumnElement[bool], ...]:
     return Notification.channel == channel, Notification.sent.is_(None), Notification.lost.is_(None)
-
-
-def counts(session: Session) -> dict[tuple[str, str], int]:
-    """Count messages by channel and state: waiting, failing, sent or lost."""
-    state = case(
-        (Notification.sent.is_not(None), "sent"),
-        (Notification.lost.is_not(None), "lost"),
-        (Notification.error != "", "failing"),
-        else_="waiting",
-    ).label("state")
-    rows = session.execute(select(Notification.channel, state, func.count()).group_by(Notification.channel, state))
-    return {(channel, name): number for channel, name, number in rows}
 
 
 def undelivered(session: Session, now: dt.datetime) -> list[str]:

@@ -289,15 +289,12 @@ def _coords(
     for key in dict.fromkeys([*coords, *others]):
         values = dict(zip(more, others[key], strict=True)) if key in others else {}
         first = dict(zip(names, coords[key], strict=True)) if key in coords else {}
-        values |= {name: value for name, value in first.items() if not _is_none(value)}
+        values |= {name: value for name, value in first.items() if value not in (None, "") and value == value}
         listed = [values.get(name) for name in whole]
         texts = any(isinstance(value, str) for value in listed)
-        merged[key] = [str(value) if texts and not _is_none(value) else value for value in listed]
+        # None and NaN stay as they are.
+        merged[key] = [str(value) if texts and value is not None and value == value else value for value in listed]
     return merged
-
-
-def _is_none(value: Entry) -> bool:
-    return value is None or value == "" or value != value
 
 
 def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
