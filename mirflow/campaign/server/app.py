@@ -423,13 +423,13 @@ class Monitoring(Collector):
             waiting = select(Submission.state, func.count(), func.min(Submission.received)).where(*is_open)
             rows = session.execute(waiting.group_by(Submission.state))
             queued = {state: (number, first) for state, number, first in rows}
-            state = case(
+            kind = case(
                 (Notification.sent.is_not(None), "sent"),
                 (Notification.lost.is_not(None), "lost"),
                 (Notification.error != "", "failing"),
                 else_="waiting",
             ).label("state")
-            by = Notification.channel, state
+            by = Notification.channel, kind
             messages = session.execute(select(*by, func.count()).group_by(*by)).all()
         for state in OPEN:
             number, first = queued.get(state, (0, now))

@@ -75,7 +75,10 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
         ),
         "track": Visit.track,
     }
-    pictures = {"track_picture": Visit.track_picture, "standings_picture": Visit.standings_picture}
+    pictures: dict[str, Callable[..., Picture]] = {
+        "track_picture": Visit.track_picture,
+        "standings_picture": Visit.standings_picture,
+    }
 
     def report_block(request: Request) -> Response:
         """Return compressed scores and other numbers of a report, which never change."""

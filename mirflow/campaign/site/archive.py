@@ -63,7 +63,7 @@ class YearOfTask:
     lower: bool = False  # whether lower values are better
     store: str = ""
     evaluation: str = ""  # origin of the values; empty for results published elsewhere
-    written: str = ""  # the best value as published elsewhere
+    shown: str = "-"  # the best value for people; published values keep their digits
     category: str = ""  # category of the task, such as search; empty if none was given
     n: int | None = None  # number of tracks that count; None of results published elsewhere
     low: float | None = None
@@ -72,11 +72,6 @@ class YearOfTask:
     measure: str = ""  # path of the store, and the identity of the metric
     # The difference to the best system of the year before with interval and p-value, or why there is none.
     change: str = ""
-
-    @property
-    def shown(self) -> str:
-        """The best value for people; published values keep their digits."""
-        return self.written or show_number(self.best)
 
 
 @dataclass(frozen=True)
@@ -292,7 +287,7 @@ def _entry(
     about |= {"name": row.get("name") or task_title(evaluation.task), "category": row.get("category", "")}
     about |= {"metric": metric.title or metric.name, "measure": name, "lower": metric.orientation == "lower"}
     about |= {"store": store, "evaluation": evaluation.name, "runs": len(systems)}
-    about |= {} if best is None else {"best": best[1], "system": best[0].name}
+    about |= {} if best is None else {"best": best[1], "shown": show_number(best[1]), "system": best[0].name}
     about |= {key: None if end is None else float(end) for key, end in (("low", low), ("high", high))}
     return YearOfTask(year, **about, n=None if score is None else score.n)
 
@@ -398,9 +393,9 @@ def _published(place: str, year: int, row: Mapping[str, str]) -> YearOfTask:
             raise QueryError(f"{place}: invalid best {row['best']!r}: expected a number")
     runs = _whole(place, "runs", row["runs"]) if "runs" in row else None
     name, metric, system, category = (row.get(key, "") for key in ("name", "metric", "system", "category"))
-    task, written = row["task"], row.get("best", "")
+    task, shown = row["task"], row.get("best", "-")
     part = row.get("part", task)
-    return YearOfTask(year, task, part, name, metric, runs, best, system, written=written, category=category)
+    return YearOfTask(year, task, part, name, metric, runs, best, system, shown=shown, category=category)
 
 
 def _whole(place: str, name: str, text: str) -> int:

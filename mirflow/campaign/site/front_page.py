@@ -147,8 +147,7 @@ class FrontPage:
             table = to_html(scorecard(columns)) if len(card) > 1 else ""
             texts += [table] if table else []
             alone += [] if table else card
-        first, *others = self.evaluations_of[store.name]
-        return texts, [page for page in others if page in alone and page is not first]
+        return texts, [page for page in self.evaluations_of[store.name][1:] if page in alone]
 
 
 def front(

@@ -276,9 +276,9 @@ def evaluation(contents: StoreContents, name: str, own: Collection[str] = ()) ->
     standings = standings_of(ranked, contents.decimals)
     lead = standings.lead()
     sentences = lead, standings.sentence().removeprefix(lead).strip()
-    words = heading, policies, shlex.join(command) if contents.has_report else "", standings, sentences
+    words = heading, policies, shlex.join(command) if contents.has_report else ""
     about = contents, ranked, task, by_name[ranked.headline]
-    return EvaluationPage(*about, rows, main, facts, like_best, leader, has, *of_tracks, *words)
+    return EvaluationPage(*about, rows, main, facts, like_best, leader, has, *of_tracks, *words, standings, sentences)
 
 
 def ranks_of(gains: Mapping[K, float]) -> dict[K, int]:

@@ -104,10 +104,12 @@ class RoundPages:
 
     def find_round(self, request: Request) -> OpenRound:
         """Return the round of an address."""
-        opened = self.rounds.get(request.path_params["round"])
-        if opened is None:
+        name = request.path_params["round"]
+        if name not in self.rounds.opened:
+            self.rounds.all()  # those opened on other pages
+        if name not in self.rounds.opened:
             raise HTTPException(404)
-        return opened
+        return self.rounds.opened[name]
 
 
 class OrganiserPages(RoundPages):

@@ -123,21 +123,15 @@ class Rounds:
     """The rounds offered by a server, including opened rounds that were planned on its pages."""
 
     service: Service
-    _open: dict[str, OpenRound]  # by name, see `open_rounds`
+    opened: dict[str, OpenRound]  # by name, see `open_rounds`
     _counted: tuple[str, dt.datetime, dt.datetime, list[dict[str, Any]]] | None = None
-
-    def get(self, name: str) -> OpenRound | None:
-        """Return a round by name; None if there is none."""
-        if name not in self._open:
-            self.all()
-        return self._open.get(name)
 
     def all(self) -> list[OpenRound]:
         """Return all rounds."""
         for config in planned_rounds(self.service):
-            if config.name not in self._open:
-                self._open[config.name] = load_round(self.service, config)
-        return list(self._open.values())
+            if config.name not in self.opened:
+                self.opened[config.name] = load_round(self.service, config)
+        return list(self.opened.values())
 
     def seen_by(self, viewer: Viewer | None) -> list[dict[str, Any]]:
         """Return the progress of open public rounds, and of all open ones for viewers who may grade.
