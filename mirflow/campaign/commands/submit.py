@@ -16,7 +16,7 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from http.client import HTTPException, HTTPMessage
@@ -293,23 +293,24 @@ def submit_command(url: str, path: Path, wait: bool, style: str | None, output: 
     echo(f"{chosen}: {address}", err=True)
     if not wait:
         return
-    # The state is a line on a terminal, and an occasional line in a log.
     began = time.monotonic()
     due = began + _LONG
+    with Console(stderr=True).status("waiting") if sys.stderr.isatty() else nullcontext() as status:
 
-    def log(progress: Mapping[str, Any]) -> None:
-        nonlocal due
-        now = time.monotonic()
-        if progress["open"] and now >= due:
-            due = now + _BETWEEN
-            minutes, seconds = divmod(int(now - began), 60)
-            echo(f"waiting for {minutes}:{seconds:02d} min: {_where(progress)}", err=True)
+        def show(progress: Mapping[str, Any]) -> None:
+            """Show the state in a line on a terminal, or in an occasional line of a log."""
+            nonlocal due
+            done = f", {progress['done']} of {progress['total']}" if progress["total"] else ""
+            before = f", {progress['before']} before it" if progress["before"] else ""
+            words, now = f"{progress['words']}{done}{before}", time.monotonic()
+            if status is not None:
+                status.update(words)
+            elif progress["open"] and now >= due:
+                due = now + _BETWEEN
+                minutes, seconds = divmod(int(now - began), 60)
+                echo(f"waiting for {minutes}:{seconds:02d} min: {words}", err=True)
 
-    if sys.stderr.isatty():
-        with Console(stderr=True).status("waiting") as status:
-            submission = client.wait(str(sent["id"]), lambda progress: status.update(_where(progress)))
-    else:
-        submission = client.wait(str(sent["id"]), log)
+        submission = client.wait(str(sent["id"]), show)
     checks = []
     for row in submission["findings"]:
         problem = FileProblem(row["severity"], row["rule"], clean_text(row["message"]), row["line"])
@@ -330,12 +331,6 @@ def submit_command(url: str, path: Path, wait: bool, style: str | None, output: 
     people = style in FOR_PEOPLE
     tables = _tables(submission, people)
     emit([table for table in tables if table.rows] if people else tables[:1], style, output)
-
-
-def _where(progress: Mapping[str, Any]) -> str:
-    done = f", {progress['done']} of {progress['total']}" if progress["total"] else ""
-    before = f", {progress['before']} before it" if progress["before"] else ""
-    return f"{progress['words']}{done}{before}"
 
 
 def _tables(submission: Mapping[str, Any], people: bool) -> list[Table]:
