@@ -289,8 +289,7 @@ def submit_command(url: str, path: Path, wait: bool, style: str | None, output: 
             sent = upload(lambda done, total: bar.update(task, completed=done, total=total))
     else:
         sent = upload()
-    address = client.url.rstrip("/") + str(sent["address"])
-    echo(f"{chosen}: {address}", err=True)
+    echo(f"{chosen}: {client.url.rstrip('/')}{sent['address']}", err=True)
     if not wait:
         return
     began = time.monotonic()

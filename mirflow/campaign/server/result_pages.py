@@ -80,21 +80,10 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
         "standings_picture": Visit.standings_picture,
     }
 
-    def report_block(request: Request) -> Response:
-        """Return compressed scores and other numbers of a report, which never change."""
-        visit = Visit(views, request.app.state.service, request, request.state.viewer)
-        try:
-            block = visit.report(request.path_params["store"]).block(request.path_params["address"])
-        except (UnknownNameError, StoreError, QueryError):
-            block = None
-        if block is None:
-            raise HTTPException(404)
-        keep = _FOR_GOOD if visit.viewer is None else PRIVATE
-        return Response(block, media_type="application/octet-stream", headers=keep)
-
+    block = "/stores/{store}/report/blocks/{address:path}"
     return [
         *(GuardedRoute(path, partial(_respond, views, path, make), role=None) for path, make in pages.items()),
-        GuardedRoute("/stores/{store}/report/blocks/{address:path}", report_block, role=None),
+        GuardedRoute(block, partial(_send_block, views), role=None),
         *(
             GuardedRoute(page, partial(_send_picture, views, page, find), role=None, rate="query")
             for page, find in pictures.items()
@@ -109,6 +98,19 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
             if views.hidden
         ),
     ]
+
+
+def _send_block(views: Views, request: Request) -> Response:
+    """Return compressed scores and other numbers of a report, which never change."""
+    visit = Visit(views, request.app.state.service, request, request.state.viewer)
+    try:
+        block = visit.report(request.path_params["store"]).block(request.path_params["address"])
+    except (UnknownNameError, StoreError, QueryError):
+        block = None
+    if block is None:
+        raise HTTPException(404)
+    keep = _FOR_GOOD if visit.viewer is None else PRIVATE
+    return Response(block, media_type="application/octet-stream", headers=keep)
 
 
 async def _respond(views: Views, path: str, make: Callable[..., Content], request: Request) -> Response:

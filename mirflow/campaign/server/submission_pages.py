@@ -150,14 +150,14 @@ def form(request: Request, status: int = 200, trouble: str = "", given: Mapping[
         moments["published"] = None if split.final is None else split.final.published
         is_closed = closes is not None and now >= closes
         row: dict[str, Any] = {"name": quota.split, "hidden": split.hidden, **_columns(quota, ("most", "left", "per"))}
-        row |= {"renewed": _time(quota.renewed)[:10]}
+        row |= {"renewed": "" if quota.renewed is None else quota.renewed.date().isoformat()}
         row |= {name: None if moment is None else show_moment(moment) for name, moment in moments.items()}
         is_open = (opens is None or now >= opens) and not is_closed
         splits.append({**row, "is_open": is_open, "is_closed": is_closed})
     terms = {
         "campaign": campaign.campaign,
         "rules": campaign.rules,
-        "visibility": entries.usual_visibility(campaign, viewer.team),
+        "visibility": entries.visibility_of(campaign, viewer.team),
         "limits": {"size": limits.size, "files": limits.files, "seconds": limits.seconds},
         "splits": splits,
         "files": files,
@@ -398,8 +398,9 @@ def _summary(submission: Submission, viewer: Viewer | None) -> dict[str, Any]:
     lab = f" ({submission.user.lab})" if submission.user.lab else ""
     row: dict[str, Any] = {**_columns(submission, ("id", "name")), "sender": f"{submission.user.name}{lab}"}
     row |= {"splits": submission.split_names, "state": submission.state, "words": _WORDS[submission.state]}
-    row |= {"visibility": submission.visibility, "received": _time(submission.received)}
-    row |= {"withdrawn": _time(submission.withdrawn), **_columns(submission, ("disqualified", "held"))}
+    times = {"received": submission.received, "withdrawn": submission.withdrawn}
+    texts = {name: "" if time is None else time.isoformat(timespec="seconds") for name, time in times.items()}
+    row |= {"visibility": submission.visibility, **texts, **_columns(submission, ("disqualified", "held"))}
     return {**row, "mine": viewer is not None and viewer.user == submission.user_id}
 
 
@@ -508,7 +509,3 @@ def _changes(
         return made
     except (MirflowError, KeyError):
         return []  # the store is being created, or has lost a metric: omit the section
-
-
-def _time(time: Any) -> str:
-    return "" if time is None else time.isoformat(timespec="seconds")

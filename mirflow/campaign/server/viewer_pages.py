@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -91,19 +91,6 @@ def whole_number(text: Any, digits: int = 9) -> int:
     return int(text) if isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= digits else 0
 
 
-def nearest_page(path: str, navigation: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
-    """Return the page of the navigation whose address or title is like an address without a page.
-
-    Examples
-    --------
-    >>> nearest_page("/submit", [("front", "Results"), ("submissions", "Submit")])
-    ('submissions', 'Submit')
-    """
-    first = path.strip("/").partition("/")[0].casefold()
-    names = {name.casefold(): link for link in navigation for name in (*link, ADDRESSES[link[0]].strip("/"))}
-    return next((names[name] for name in difflib.get_close_matches(first, names, n=1)), None)
-
-
 def error_answer(request: Request, status: int, text: str, headers: Mapping[str, str] | None = None) -> Response:
     """Respond with an error: a page for browsers, JSON for programs that accept it, else text."""
     headers = {**(headers or {}), "Cache-Control": "no-store"}
@@ -112,7 +99,12 @@ def error_answer(request: Request, status: int, text: str, headers: Mapping[str,
     if not weights_of(request.headers.get("accept", "")).get("text/html"):
         return PlainTextResponse(f"{text}\n", status, headers)
     service, missing = request.app.state.service, status == 404
-    guess = nearest_page(request.url.path, pages_of(service, request.state.viewer).navigation) if missing else None
+    guess = None
+    if missing:  # perhaps the page of the navigation whose address or title is like it
+        first = request.url.path.strip("/").partition("/")[0].casefold()
+        links = pages_of(service, request.state.viewer).navigation
+        names = {name.casefold(): link for link in links for name in (*link, ADDRESSES[link[0]].strip("/"))}
+        guess = next((names[name] for name in difflib.get_close_matches(first, names, n=1)), None)
     heading = _TITLES.get(status, "Error")
     answer = page(request, "error.html", status, heading=heading, text=text, guess=guess, missing=missing)
     answer.headers.update(headers)

@@ -1,7 +1,7 @@
 """Judgements as they arrive (out of order, repeatedly, from several windows): their checks, storage and state.
 
 Fine judgements that contradict their broad category are found here. Other actions of graders, such as playing a
-candidate, are stored as events.
+candidate, are read as events.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Rounds of grading: from the campaign file or a plan into the database; consent, pages to judge, and progress.
+"""Rounds of grading: from the campaign file or a plan into the database; pages to judge, and progress.
 
-A page has the pairs that a grader judges next, some of them hidden repeats. A grader who withdraws may have all
-judgements deleted.
+A page has the pairs that a grader judges next, some of them hidden repeats.
 """
 
 from __future__ import annotations

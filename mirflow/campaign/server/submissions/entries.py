@@ -189,7 +189,7 @@ def enter(
     seconds = demand_about(**about, runtime=runtime)
     chosen = demand_entry(session, campaign, user, name, splits, now)
     team = team_of(session.get_one(User, user))
-    visibility = _visibility(visibility, team) if visibility else usual_visibility(campaign, team)
+    visibility = visibility_of(campaign, team, visibility)
     held = visibility == "public" and campaign.embargo(chosen, now) is not None
     named = {"id": id, "user_id": user, "team": team, "name": name, "key": name.casefold()}
     terms = {"splits": ",".join(chosen), "visibility": "private" if held else visibility, "held": held}
@@ -200,12 +200,13 @@ def enter(
     return submission
 
 
-def usual_visibility(campaign: Campaign, team: str) -> Visibility:
-    """Return the default visibility in a campaign; private instead of lab for an account without a lab."""
-    return "private" if campaign.visibility == "lab" and not has_lab(team) else campaign.visibility
+def visibility_of(campaign: Campaign, team: str, text: str = "") -> str:
+    """Return a visibility that was asked for; by default that of the campaign, and private instead of lab without one.
 
-
-def _visibility(text: str, team: str) -> str:
+    Raises `SubmissionError`: if it is unknown, or the account has no lab.
+    """
+    if not text:
+        return "private" if campaign.visibility == "lab" and not has_lab(team) else campaign.visibility
     if text not in get_args(Visibility):
         raise SubmissionError(str(UnknownNameError("visibility", text[:80], get_args(Visibility))))
     if text == "lab" and not has_lab(team):
@@ -240,7 +241,7 @@ def set_visibility(
     """Set the visibility of a submission from the end of an embargo on; the worker then updates the public copy."""
     if not may_change(submission, viewer):
         raise SubmissionError("only the submitter may change the visibility of a submission")
-    chosen = _visibility(visibility, submission.team)
+    chosen = visibility_of(campaign, submission.team, visibility)
     submission.held = chosen == "public" and campaign.embargo(submission.split_names, now) is not None
     submission.visibility = "private" if submission.held else chosen
 
