@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -264,7 +265,12 @@ _ELIDING = ("en", "fr", "it")  # Languages in which Moses splits words at apostr
 
 @lru_cache(1)
 def _expressions() -> Mapping[str, Any]:
-    regex = _moses("regex")
+    try:
+        regex: Any = importlib.import_module("regex")
+        importlib.import_module("sacremoses")  # of which `_moses_of` makes use
+    except ModuleNotFoundError:
+        message = "convention 'alt_eval' needs sacremoses: pip install 'mirflow[lyrics]'; or choose another convention"
+        raise MetricError(message) from None
     single = "".join(rf"\p{{{script}}}" for script in _WITHOUT_BLANKS)
     borders = (rf"(?<=[\p{{{blank}}}&&\p{{L}}])(?=[\p{{L}}--\p{{{blank}}}])" for blank in _WITH_BLANKS)
     return {
@@ -279,20 +285,10 @@ def _expressions() -> Mapping[str, Any]:
     }
 
 
-def _moses(name: str) -> Any:
-    import importlib
-
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError:
-        message = "convention 'alt_eval' needs sacremoses: pip install 'mirflow[lyrics]'; or choose another convention"
-        raise MetricError(message) from None
-
-
 @lru_cache
 def _moses_of(language: str) -> tuple[Any, Any]:
     """Make the punctuation normaliser and the tokeniser of a language."""
-    sacremoses = _moses("sacremoses")
+    sacremoses: Any = importlib.import_module("sacremoses")
     return sacremoses.MosesPunctNormalizer(lang=language), sacremoses.MosesTokenizer(lang=language)
 
 
