@@ -95,7 +95,9 @@ class TrackMapping(Mapping[str, "xr.Dataset"]):
         return np.atleast_1d(np.arange(len(self))[track])
 
     def _describe(self) -> str:
-        return f"{type(self).__name__}: {counted(len(self), 'track')} of {self.kind}"
+        sizes: Mapping[str, int] = getattr(self, "sizes", {})  # if all annotations are in memory
+        inner = [counted(size, dim) for dim, size in sizes.items() if dim != "track"]
+        return ", ".join([f"{type(self).__name__}: {counted(len(self), 'track')} of {self.kind}", *inner])
 
     def _listed(self) -> tuple[list[str], list[list[object]]]:
         """Headings, and a row with name and metadata for each of the first tracks."""
@@ -210,10 +212,6 @@ class Collection(TrackMapping):
         mask[row_of_items(self.rows)[items]] = True
         return mask
 
-    def _describe(self) -> str:
-        inner = [counted(size, dim) for dim, size in self.sizes.items() if dim != "track"]
-        return ", ".join([super()._describe(), *inner])
-
     def _listed(self) -> tuple[list[str], list[list[object]]]:
         """Headings, and a row with name, number of items and metadata for each of the first tracks."""
         heads, rows = super()._listed()
@@ -282,10 +280,8 @@ def to_variables(kind: Kind, rows: Ragged) -> Variables:
     ``sample_dimension``; labels are codes into ``vocabulary``.
     """
     variables: Variables = {}
-    outer = "track"
-    for dim, counts in zip(kind.dims, rows.counts, strict=True):
-        variables[size_name(outer, dim)] = (outer, counts, {"long_name": f"number of {dim}s", "sample_dimension": dim})
-        outer = dim
+    for size, outer, dim, counts in zip(kind.sizes, ("track", *kind.dims[:-1]), kind.dims, rows.counts, strict=True):
+        variables[size] = (outer, counts, {"long_name": f"number of {dim}s", "sample_dimension": dim})
     for name, column in rows.columns.items():
         variable = kind.variable(name)
         dim = kind.dims[rows.depth(name) - 1]
@@ -373,11 +369,6 @@ def _order(tracks: Sequence[str], rows: Ragged) -> str:
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def size_name(outer: str, dim: str) -> str:
-    """Name of the counts of items along a dim."""
-    return "row_size" if outer == "track" else f"{dim}_size"
-
-
 def from_dataset(dataset: xr.Dataset) -> Collection:
     """Convert a dataset of contiguous ragged arrays to a collection, checking all lengths."""
     name = str(dataset.attrs.get("kind"))
@@ -386,11 +377,10 @@ def from_dataset(dataset: xr.Dataset) -> Collection:
     kind = KINDS[name]
     # A variable with the name of its dim, such as tempo, is a coordinate.
     variables = {str(key): value.values for key, value in dataset.variables.items()}
-    sizes = [size_name(outer, dim) for outer, dim in zip(("track", *kind.dims), kind.dims, strict=False)]
-    missing = [key for key in (*sizes, *kind.required) if key not in variables]
+    missing = [key for key in (*kind.sizes, *kind.required) if key not in variables]
     if missing:
         raise AnnotationError(f"not a collection of kind {name!r}: no variable {', '.join(missing)}")
-    counts = tuple(np.asarray(variables[size], dtype=np.int64) for size in sizes)
+    counts = tuple(np.asarray(variables[size], dtype=np.int64) for size in kind.sizes)
     columns: dict[str, Column] = {}
     for variable in kind.variables:
         if variable.name in variables:

@@ -136,6 +136,8 @@ class Kind:
     """Names of the variables that are times of an item, in seconds or quarter notes."""
     depths: dict[str, int] = field(init=False, repr=False, compare=False)
     """Depths of the variables that are not along the innermost dim."""
+    sizes: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """Names of the counts of items along each dim, in datasets of many tracks."""
     given_as: tuple[str, ...] = field(init=False, repr=False, compare=False)
     """Names of columns and arguments for arrays in memory."""
     sampled: bool = field(init=False, repr=False, compare=False)
@@ -158,6 +160,7 @@ class Kind:
             required=required,
             times=tuple(name for name in ("time", "start", "end", "onset") if name in required),
             depths={variable.name: variable.depth for variable in self.variables if variable.depth is not None},
+            sizes=("row_size", *(f"{dim}_size" for dim in self.dims[1:])),
             given_as=arguments if self.name == "audio" else tuple(dict.fromkeys((*names, *arguments, *outer))),
             sampled=self.gridded_as in ("pitches", "curve"),
             pitched=any(variable.units == "Hz" for variable in self.variables),

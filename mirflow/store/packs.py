@@ -19,7 +19,7 @@ import numpy as np
 
 from ..annotations.account import ACCOUNT
 from ..annotations.annotation import Annotation, Attribute, from_ragged
-from ..annotations.collection import PER_TRACK, VOCABULARY, Collection, size_name, to_variables
+from ..annotations.collection import PER_TRACK, VOCABULARY, Collection, to_variables
 from ..annotations.schema import KINDS
 from ..annotations.source import Source
 from ..errors import AnnotationError, DamagedError, StoreError, UnreadableError
@@ -137,8 +137,7 @@ def read_pack(path: str | Path) -> Pack:
         attrs = _attrs_of(root, path)
         kind = KINDS[str(attrs.pop("kind"))]
         attrs.pop("coordinates", None)
-        outer = ("track", *kind.dims)
-        counts = tuple(read_values(root, size_name(*names)) for names in zip(outer, kind.dims, strict=False))
+        counts = tuple(read_values(root, size) for size in kind.sizes)
         if any((level < 0).any() for level in counts):
             raise DamagedError(path, "a count is negative", _REMEDY)
         labels: tuple[str, ...] = ()

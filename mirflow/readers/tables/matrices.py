@@ -37,17 +37,7 @@ from ..downloads import local_path
 from ..layouts import find_columns
 from ..names import name_items, name_tracks
 from ..options import Reading
-from .table import (
-    ARRAYS,
-    RowKey,
-    SameLine,
-    SpanTable,
-    TrackTable,
-    demand_line_ends,
-    index_rows,
-    name_files,
-    tag_name_files,
-)
+from .table import ARRAYS, RowKey, SameLine, SpanTable, TrackTable, demand_line_ends, index_rows, name_files
 
 Names = tuple[str, ...]
 _TRACKS = (
@@ -254,7 +244,7 @@ def open_tags(path: str, reading: Reading, name: str) -> TagMatrix:
         message = f"arrays hold values of tags, which {reading.task or reading.kind} does not have: write a text table"
         raise UnreadableError(message, path=name)
     array = load_array(path, reading, name, "fiub")
-    files, held = tag_name_files(path), [array.named(keys) for keys in (_TRACKS, _TAGS)]
+    files, held = name_files(path)[1:], [array.named(keys) for keys in (_TRACKS, _TAGS)]
     lacking = [axis for axis in (0, 1) if held[axis] is None and not any(file.exists() for file in files[axis])]
     if lacking:
         what = [("tracks", "tags")[axis] for axis in lacking]
@@ -529,7 +519,7 @@ def open_array(path: str, reading: Reading, name: str) -> ArrayMatrix:
     an ``.npz``, the matrix is called ``distances`` or ``similarities``; a list ``queries`` is optional.
     """
     array = load_array(path, reading, name)
-    own, common = name_files(path)
+    own, common = name_files(path)[0]
     along = names_along(array, _ITEMS, (own, common), reading, name)
     if along is None:
         inside = f" save them in it as {_ITEMS[0]!r}, or" if array.key else ""

@@ -10,6 +10,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -229,7 +230,7 @@ def open_table(path: str, reading: Reading, name: str) -> TrackTable:
     """Open the table in a file; it is cached until the file changes."""
     beside: list[Path] = []  # what names the rows and columns of an array
     if path.lower().endswith(ARRAYS):
-        beside = [*name_files(path), *(file for axis in tag_name_files(path) for file in axis)]
+        beside = [*chain.from_iterable(name_files(path))]
     stats = ((str(file), *file_stat(file)) for file in beside if file.exists())
     place = (path, reading, *file_stat(path, name), *stats)
     if place not in _opened:
@@ -253,20 +254,16 @@ def open_table(path: str, reading: Reading, name: str) -> TrackTable:
     return table
 
 
-def name_files(path: str) -> tuple[Path, Path]:
-    """Files next to an array that may name its items: of the same name, or common to all arrays in the folder."""
-    return Path(path).with_suffix(".txt"), Path(path).with_name("items.txt")
+def name_files(path: str) -> list[tuple[Path, ...]]:
+    """Files next to an array that may name its items, its tracks, and its tags.
 
-
-def tag_name_files(path: str) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """Files that may name the tracks, and files that may name the tags, of an array."""
+    They have the name of the array, or are common to all arrays in the folder.
+    """
     own, folder = Path(path).with_suffix(""), Path(path).parent
-    tracks, tags = ("tracks.txt", "tracks.tsv"), ("tags.txt",)
-    first, second = (
-        (*(own.with_name(f"{own.name}.{name}") for name in names), *(folder / one for one in names))
-        for names in (tracks, tags)
-    )
-    return first, second
+    files: list[tuple[Path, ...]] = [(Path(path).with_suffix(".txt"), folder / "items.txt")]
+    for names in (("tracks.txt", "tracks.tsv"), ("tags.txt",)):
+        files.append((*(own.with_name(f"{own.name}.{name}") for name in names), *(folder / name for name in names)))
+    return files
 
 
 _opened: OrderedDict[tuple[object, ...], TrackTable | AnnotationError] = OrderedDict()
