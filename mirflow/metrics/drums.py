@@ -37,7 +37,6 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..annotations.classes import Classes
 from ..errors import AnnotationError, MetricError, refuse_unknown, suggest
-from ..kernels.intervals import batches
 from ..kernels.matching import match
 from ..kernels.ratios import Scored, rate, share
 from ..ragged import Column, Float, Int, Ragged, offsets_of, rows_of
@@ -107,25 +106,22 @@ class Drums(Shared):
 
         With ``octave``, hits at twice or half the rate of the reference are right.
         """
-        drums, pairs = map_of(name, self.own), self.pairs
+        drums = map_of(name, self.own)
         size = len(drums.classes)
-        counts = np.zeros((3, len(pairs) * size), dtype=np.int64)
-        for part in batches(pairs.sizes, _BATCH):
-            # Times of the hits of each class of each row, and their numbers, row by row.
-            sides: list[tuple[Float, Int]] = []
-            for rows in pairs[part].lay_out():
-                number = _classes_of(rows, drums)
-                items = np.flatnonzero(number >= 0)
-                key = rows_of(rows.counts[0])[items] * size + number[items]
-                ordered = rows.columns["time"][items[np.argsort(key, kind="stable")]]
-                sides.append((ordered, np.bincount(key, minlength=len(rows) * size).astype(np.int64)))
-            reference, estimate = sides
-            cells = slice(part.start * size, part.stop * size)
-            times, sizes = _doubled(*reference) if octave else reference
-            counts[0, cells] = match(times, sizes, *estimate, window).counts
-            hits = match(*reference, *_doubled(*estimate), window).counts if octave else counts[0, cells]
-            counts[1, cells], counts[2, cells] = counts[0, cells] + reference[1] - hits, estimate[1]
-        return ClassHits(drums.names, *counts.reshape(3, len(pairs), size))
+        # Times of the hits of each class of each pair, and their numbers, pair by pair.
+        sides: list[tuple[Float, Int]] = []
+        for rows in self.pairs.lay_out():
+            number = _classes_of(rows, drums)
+            items = np.flatnonzero(number >= 0)
+            key = rows_of(rows.counts[0])[items] * size + number[items]
+            ordered = rows.columns["time"][items[np.argsort(key, kind="stable")]]
+            sides.append((ordered, np.bincount(key, minlength=len(rows) * size).astype(np.int64)))
+        reference, estimate = sides
+        times, sizes = _doubled(*reference) if octave else reference
+        matched_hits = match(times, sizes, *estimate, window).counts
+        hits = match(*reference, *_doubled(*estimate), window).counts if octave else matched_hits
+        counts = matched_hits, matched_hits + reference[1] - hits, estimate[1]
+        return ClassHits(drums.names, *(count.reshape(len(self.pairs), size) for count in counts))
 
 
 _PARAMETERS = (
@@ -308,7 +304,7 @@ def _convention(
         summary,
         tuple(metrics),
         partial(clean, own=drum_map),
-        partial(score_by, partial(Drums, drum_map)),
+        partial(score_by, partial(Drums, drum_map), at_once=_BATCH),
         explain=partial(evidence, drum_map),
         bind=partial(_convention, name, summary, literature, defaults),
         doubts=(

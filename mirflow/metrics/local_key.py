@@ -23,7 +23,7 @@ Winterreise, ICASSP 2020; MIREX audio key detection, 2005 and 2017.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -32,12 +32,12 @@ import numpy as np
 
 from ..annotations.annotation import Annotation
 from ..annotations.grids import LABELS
-from ..kernels.intervals import batches, merge, rank, steps_between
+from ..kernels.intervals import merge, rank, steps_between
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ratios import divide
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
 from ..theory.keys import OTHER, RELATIONS, SAME, key_codes, not_a_key, parse_key, relation_table
-from .base import GRIDS, Convention, Grid, Pairs, Scores, Task, by_name, read_scores, score_on_frames
+from .base import GRIDS, Convention, Pairs, Task, by_name, score_by, score_on_frames
 from .cleaning import NO_INTERVALS, Cleaned, find_overlaps, inspected, intervals_in_order, set_aside, usable_pair
 from .edits import Edits, ErrorBudget, ErrorKind, LabelRows, align_pieces
 from .key import CLASSES, ERRORS, LOWER_CASE, codes_of, errors_of, weigh_class
@@ -92,6 +92,14 @@ class KeySeconds:
 
     totals: Float
 
+    @classmethod
+    def of(cls, pairs: Pairs) -> KeySeconds:
+        """Compare clean rows over the time with a reference key; a missing estimate belongs to class other."""
+        stretches = find_stretches(*pairs.lay_out())
+        index = stretches.pair * len(RELATIONS) + stretches.relation
+        seconds = sum_by(index, stretches.end - stretches.start, len(pairs) * len(RELATIONS))
+        return cls(seconds.reshape(len(pairs), len(RELATIONS)))
+
     def weigh(self, points: Mapping[int, float]) -> tuple[Float, Float]:
         """Mean points over the time with a reference key (NaN if there is none), and that time."""
         of_relation = np.array([points.get(relation, 0.0) for relation in range(len(RELATIONS))])
@@ -142,20 +150,6 @@ def clean(rows: Ragged) -> Cleaned:
     return replace(cleaned, rows=intervals_in_order(cleaned.rows)[0]) if irregular.any() else cleaned
 
 
-def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
-    """Score pairs of key annotations over time.
-
-    Only time with a reference key counts; a missing estimate belongs to class other. A reference without keys has score
-    NaN and weight 0.
-    """
-    totals = np.zeros((len(pairs), len(RELATIONS)))
-    for part in batches(pairs.sizes, _BATCH):
-        stretches = find_stretches(*pairs[part].lay_out())
-        index = stretches.pair * len(RELATIONS) + stretches.relation
-        totals[part] = sum_by(index, stretches.end - stretches.start, totals[part].size).reshape(-1, len(RELATIONS))
-    return read_scores(measures, KeySeconds(totals), len(pairs))
-
-
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
     """Return the stretches of time in which neither key changes, for any measure.
 
@@ -186,7 +180,7 @@ MIREX2017 = Convention(
     "MIREX since 2017, over time: fifths in both directions earn points",
     METRICS,
     clean,
-    partial(score_on_frames, score, "intervals", LABELS),
+    partial(score_on_frames, partial(score_by, KeySeconds.of, at_once=_BATCH), "intervals", LABELS),
     GRIDS,
     explain=evidence,
     literature="@downie2010",

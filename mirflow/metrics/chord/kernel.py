@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from ...kernels.intervals import Timeline, batches, fragmentation, frames_before, merge, rank, steps_between
 from ...kernels.ragged_ops import sum_by
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
-from ...theory.chords import OCTAVE
+from ...theory.chords import OCTAVE, ChordTable
 from .rules import RULES, VOCABULARIES, Chords, compare, to_25
 
 NOTHING = -1  # Item for times outside all intervals, which count as no chord
@@ -172,15 +173,11 @@ class ChordTimelines:
     unit: float  # Seconds of a difference of 1 in `times`
     merged: Int | None
     """int64 (chords,) or None: chord number by which neighbours form runs; None: they are never merged."""
+    run: Int | None  # This number for each item of the estimates
     span: Float  # The length of each pair's reference: float64 (pairs,), seconds
     ragged_ends: Int
     """Number of late starts and early ends of each pair's estimate relative to its reference: 0, 1 or 2."""
     stretched: bool = False  # See `StepRows.fit`
-
-    def fit_estimates(self, pairs: slice) -> Steps:
-        """Fit the estimates of pairs to their references' spans."""
-        run = None if self.merged is None else self.merged[self.sides[1].chord]
-        return self.estimate.fit(self.estimate_row[pairs], self.low[pairs], self.high[pairs], run, self.stretched)
 
 
 def lay_out(
@@ -202,7 +199,8 @@ def lay_out(
     first, last = (bound[estimate_row] for bound in estimate.bounds)
     ragged = np.where(estimate.counts[estimate_row] > 0, (first > low).astype(np.int64) + (last < high), 0)
     rows, span = (reference_row, estimate_row), (times[high] - times[low]) * unit
-    return ChordTimelines(times, reference, estimate, sides, *rows, low, high, unit, merged, span, ragged)
+    run = None if merged is None else merged[sides[1].chord]
+    return ChordTimelines(times, reference, estimate, sides, *rows, low, high, unit, merged, run, span, ragged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +233,8 @@ def cut(axis: ChordTimelines) -> Iterator[Cut]:
     sizes = axis.reference.counts[axis.reference_row] + axis.estimate.counts[axis.estimate_row] + 1
     for pairs in batches(sizes, _POINTS):
         reference = axis.reference.take(axis.reference_row[pairs])
-        estimate = axis.fit_estimates(pairs)
+        span = axis.low[pairs], axis.high[pairs]
+        estimate = axis.estimate.fit(axis.estimate_row[pairs], *span, axis.run, axis.stretched)
         line = merge(reference.time, reference.counts, estimate.time, estimate.counts)
         times = axis.times[line.rank]
         yield Cut(
@@ -291,7 +290,8 @@ def to_frames(axis: ChordTimelines, hop: float, start: Float) -> ChordTimelines:
     """
     row = np.arange(len(axis.reference_row), dtype=np.int64)
     sides = []
-    steps = axis.reference.take(axis.reference_row), axis.fit_estimates(slice(0, len(row)))
+    estimates = axis.estimate.fit(axis.estimate_row, axis.low, axis.high, axis.run, axis.stretched)
+    steps = axis.reference.take(axis.reference_row), estimates
     for sequences, side in zip(steps, axis.sides, strict=True):
         pair = rows_of(sequences.counts)
         before = frames_before(start[pair], hop, axis.times[sequences.time])
@@ -324,6 +324,7 @@ class Confusion:
 _LARGEST_TABLE = 1 << 22
 
 
+@dataclass(eq=False)
 class Verdicts:
     """Verdicts of the rules on segments, summed by pattern.
 
@@ -332,20 +333,18 @@ class Verdicts:
     Patterns are then summed in the order of their codes, which does not depend on the batch.
     """
 
-    def __init__(self, chords: Chords) -> None:
-        self._chords = chords.table
-        size = len(chords.merged) ** 2
-        self._table = np.full(size, -1, dtype=np.int32) if size <= _LARGEST_TABLE else None
-        self.place: dict[int, int] = {}
+    chords: ChordTable
+    table: npt.NDArray[np.int32] | None  # Place of the pattern of each pair of chords; -1: not yet known
+    place: dict[int, int] = field(default_factory=dict)  # Place of each pattern
 
     def add_up(self, batch: Cut) -> Float:
         """Seconds of each pattern in each pair: float64 (patterns so far, pairs)."""
-        count = len(self._chords.root)
+        count = len(self.chords.root)
         joint = batch.reference_chord * count + batch.estimate_chord
-        new = np.unique(joint if self._table is None else joint[self._table[joint] < 0])
+        new = np.unique(joint if self.table is None else joint[self.table[joint] < 0])
         code = np.zeros(len(new), dtype=np.int64)
         if len(new):
-            reference, estimate = self._chords.take(new // count), self._chords.take(new % count)
+            reference, estimate = self.chords.take(new // count), self.chords.take(new % count)
             for position, rule in enumerate(RULES):
                 verdict = compare(reference, estimate, rule)
                 code |= (verdict > 0).astype(np.int64) << 2 * position
@@ -353,11 +352,11 @@ class Verdicts:
         codes, inverse = np.unique(code, return_inverse=True)
         places = [self.place.setdefault(pattern, len(self.place)) for pattern in codes.tolist()]
         of_new = np.array(places, dtype=np.int64)[inverse.reshape(-1)]
-        if self._table is None:
+        if self.table is None:
             patterns = of_new[np.searchsorted(new, joint)]
         else:
-            self._table[new] = of_new
-            patterns = self._table[joint].astype(np.int64)
+            self.table[new] = of_new
+            patterns = self.table[joint].astype(np.int64)
         sums = sum_by(patterns * batch.size + batch.pair, batch.seconds, len(self.place) * batch.size)
         return sums.reshape(len(self.place), batch.size)
 
@@ -378,7 +377,9 @@ class Totals:
 
 def add_up(axis: ChordTimelines, chords: Chords, rules: bool, fragmentation: bool, vocabularies: set[str]) -> Totals:
     """Add up the requested quantities in one pass over all pairs; the others stay empty."""
-    verdicts, pairs = Verdicts(chords), len(axis.reference_row)
+    pairs, size_of_table = len(axis.reference_row), len(chords.table.root) ** 2
+    table_of_patterns = np.full(size_of_table, -1, dtype=np.int32) if size_of_table <= _LARGEST_TABLE else None
+    verdicts = Verdicts(chords.table, table_of_patterns)
     patterns: list[tuple[slice, Float]] = []
     pieces: list[tuple[Float, Float]] = [(np.zeros(0), np.zeros(0))]
     none = np.zeros(0, dtype=np.int64)
