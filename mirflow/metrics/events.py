@@ -57,9 +57,6 @@ class Events:
     times: Float  # Times, ascending within each pair: float64 (events,), seconds
     counts: Int  # int64 (pairs,)
 
-    def __len__(self) -> int:
-        return len(self.counts)
-
     @cached_property
     def offsets(self) -> Int:
         """Offset of each pair's events: int64 (pairs + 1,)."""
@@ -95,10 +92,11 @@ def events_of(rows: Ragged, chosen: Int) -> Events:
     return Events(times[ranges(starts, counts)], counts)
 
 
-def rows_of_times(*sides: Array) -> list[Ragged]:
-    """Make a row of each array of event times."""
-    times = [np.asarray(side, dtype=np.float64) for side in sides]
-    return [Ragged({"time": time}, (np.array([len(time)], dtype=np.int64),)) for time in times]
+def rows_of_times(reference: Array, estimate: Array) -> tuple[Ragged, Ragged]:
+    """Make a row of the event times of each side."""
+    sides = (np.asarray(times, dtype=np.float64) for times in (reference, estimate))
+    left, right = (Ragged({"time": times}, (np.array([len(times)], dtype=np.int64),)) for times in sides)
+    return left, right
 
 
 MADMOM = "madmom"

@@ -56,12 +56,12 @@ def combine(events: Events, distance: float) -> Events:
                 mask[item] = False
             else:
                 last = item
-    counts = np.bincount(events.pair[mask], minlength=len(events)).astype(np.int64, copy=False)
+    counts = np.bincount(events.pair[mask], minlength=len(events.counts)).astype(np.int64, copy=False)
     return Events(combined[mask], counts)
 
 
 def _sorted(events: Events) -> Events:
-    if len(events) == 1 and (events.times[1:] >= events.times[:-1]).all():
+    if len(events.counts) == 1 and (events.times[1:] >= events.times[:-1]).all():
         return events
     order = np.lexsort((events.times, events.pair))
     return Events(events.times[order], events.counts)

@@ -88,7 +88,11 @@ def documented(common: str, metrics: Iterable[Metric] = (), *, strict: bool = Tr
             if name != "Parameters":
                 sections[name] = "\n".join(filter(None, (body, sections.get(name))))
         named = [metric for metric in records if (metric.mir_eval or metric.name) == function.__name__]
-        entries = _entries(shared.get("Parameters", "")) | _entries(sections.get("Parameters", ""))
+        entries: dict[str, str] = {}
+        for text in (shared.get("Parameters", ""), sections.get("Parameters", "")):
+            for entry in re.split(r"\n(?=\S)", text):  # one entry may describe several parameters
+                for name in re.split(r",\s*", entry.split("\n")[0].split(" : ")[0]):
+                    entries[name.lstrip("*")] = entry
         arguments = signature.parameters.values()
         of_metrics = [parameter for metric in (*named, *records) for parameter in metric.parameters]
         for argument in arguments:
@@ -119,15 +123,6 @@ def _split(text: str) -> tuple[str, dict[str, str]]:
     """Split a docstring into the text before its first section, and the sections by their headings."""
     head, *rest = _HEADING.split(inspect.cleandoc(text))
     return head.strip(), {name: body.strip("\n") for name, body in zip(rest[::2], rest[1::2], strict=True)}
-
-
-def _entries(parameters: str) -> dict[str, str]:
-    """Entry of each parameter described in a section; one entry may describe several."""
-    return {
-        name.lstrip("*"): entry
-        for entry in re.split(r"\n(?=\S)", parameters)
-        for name in re.split(r",\s*", entry.split("\n")[0].split(" : ")[0])
-    }
 
 
 def _entry(parameter: Parameter, name: str, default: object) -> str:

@@ -18,7 +18,7 @@ from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.errors import MetricError, UnknownNameError
 from mirflow.metrics.base import Convention, Scores, get_task
 from mirflow.metrics.beat.kernel import Batch, continuity
-from mirflow.metrics.events import evidence, score_pair
+from mirflow.metrics.events import evidence, rows_of_times
 from mirflow.metrics.measures import CountedWeight, Measure, Parameter, Weight, family, metric, metrics_in
 from mirflow.metrics.pair import PairFunctions
 from mirflow.ragged import Float
@@ -116,7 +116,11 @@ def test_a_metric_from_outside_is_sent_to_a_worker() -> None:
 
 
 def test_a_function_over_one_pair_follows_from_the_declaration() -> None:
-    scores = PairFunctions([continuity_error], partial(score_pair, OWN), fixed={"trim": -np.inf})
+    scores = PairFunctions(
+        [continuity_error],
+        lambda reference, estimate, measures: OWN.score_pair(*rows_of_times(reference, estimate), measures),
+        fixed={"trim": -np.inf},
+    )
     function = scores.functions("Beat times.")["continuity_error"]
     assert function(np.arange(4.0), np.array([0.0, 1.0, 2.5, 3.0])) == 0.5
     assert function(np.arange(3.0), np.arange(3.0) + 0.1, phase=0.05) == 1.0

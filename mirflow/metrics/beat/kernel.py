@@ -133,12 +133,12 @@ def cemgil(batch: Batch, sigma: float) -> tuple[Float, Float]:
         error = beats.times - batch.estimate.times[batch.in_estimate(level)[1]]
         with np.errstate(divide="ignore", invalid="ignore"):
             closeness[level] = np.exp(-(error**2) / (2.0 * sigma**2))
-        total[level] = sum_by(beats.pair, closeness[level], len(beats))
+        total[level] = sum_by(beats.pair, closeness[level], len(beats.counts))
     total["double"] = total["annotated"] + total["off_beat"]
     annotated = batch.reference
     odd = place_in(annotated) % 2 == 0
     for level, chosen in (("half_odd", odd), ("half_even", ~odd)):
-        total[level] = sum_by(annotated.pair[chosen], closeness["annotated"][chosen], len(annotated))
+        total[level] = sum_by(annotated.pair[chosen], closeness["annotated"][chosen], len(annotated.counts))
     counts = np.column_stack([batch.levels[level].counts for level in LEVELS])
     denominator = 0.5 * (batch.estimate.counts[:, np.newaxis] + counts).astype(np.float64)
     return np.column_stack([total[level] for level in LEVELS]) / denominator, denominator
@@ -172,7 +172,7 @@ def goto(batch: Batch, measure: Measure) -> Scored:
         offset = estimates[first[single]] - times[single]
         error[beat[single]] = offset / np.where(offset < 0, before[single], after[single])
     wrong = np.flatnonzero(np.abs(error) > threshold)
-    counts = np.bincount(beats.pair[wrong], minlength=len(beats))
+    counts = np.bincount(beats.pair[wrong], minlength=len(beats.counts))
     # Section of each pair to examine, as a range of beats, and whether it is long enough
     begins = np.cumsum(counts) - counts
     begin, end = np.zeros_like(counts), np.zeros_like(counts)
@@ -193,12 +193,12 @@ def goto(batch: Batch, measure: Measure) -> Scored:
         chosen = chosen[np.searchsorted(chosen, starts)]  # the first of the longest
         begin[rows], end[rows] = wrong[left[chosen]], wrong[left[chosen] + 1] + 1
         long_enough[rows] = longest - 1 > 0.25 * (beats.counts[rows] - 2)
-    score = np.zeros(len(beats))
+    score = np.zeros(len(beats.counts))
     # One section per pair: summed by numpy, so that means exactly at the limit are judged as in mir_eval.
     for row in np.flatnonzero(long_enough & (end - begin > 1)).tolist():
         stretch = error[begin[row] : end[row]]
         score[row] = np.mean(np.abs(stretch)) < mu and np.std(stretch, ddof=1) < sigma
-    return score, np.ones(len(beats))
+    return score, np.ones(len(beats.counts))
 
 
 RATE = 100  # Frames per second of the impulse trains
@@ -214,7 +214,7 @@ def p_score(batch: Batch, measure: Measure) -> tuple[Float, Float, Bool]:
     the pair is not measurable and its score 0.
     """
     reference, estimate = batch.reference, batch.estimate
-    offset = np.zeros(len(reference))
+    offset = np.zeros(len(reference.counts))
     if measure["remove_offset"]:
         offset = np.minimum(reference.times[reference.offsets[:-1]], estimate.times[estimate.offsets[:-1]])
     trains = []  # distinct frames of the beats, as whole numbers
@@ -223,7 +223,7 @@ def p_score(batch: Batch, measure: Measure) -> tuple[Float, Float, Bool]:
         fresh = np.ones(len(frames), dtype=np.bool_)
         np.not_equal(frames[1:], frames[:-1], out=fresh[1:])
         fresh[beats.offsets[:-1][beats.counts > 0]] = True
-        counts = np.bincount(beats.pair[fresh], minlength=len(beats)).astype(np.int64, copy=False)
+        counts = np.bincount(beats.pair[fresh], minlength=len(beats.counts)).astype(np.int64, copy=False)
         trains.append(Events(frames[fresh], counts))
     train = trains[0]
     steps = np.empty(len(train.times))
@@ -240,7 +240,7 @@ def p_score(batch: Batch, measure: Measure) -> tuple[Float, Float, Bool]:
     other, wide = trains[1], np.where(measurable, width, 0.0)[trains[1].pair]
     low = search_rows(train.times, train.counts, other.times - wide, other.counts)
     high = search_rows(train.times, train.counts, other.times + wide, other.counts, "right")
-    coincidences = np.where(measurable, np.bincount(other.pair, high - low, minlength=len(other)), 0.0)
+    coincidences = np.where(measurable, np.bincount(other.pair, high - low, minlength=len(other.counts)), 0.0)
     items = [reference, estimate] if measure["normaliser"] == "beats" else trains
     denominator = np.maximum(items[0].counts, items[1].counts).astype(np.float64)
     return coincidences / denominator, denominator, measurable
@@ -283,7 +283,7 @@ def continuity(batch: Batch, phase: float, period: float) -> tuple[Float, Float,
         right[chosen] = taker[near[chosen]] == chosen
         length = item + 1 - np.maximum.accumulate(np.where(right, estimate.offsets[:-1][estimate.pair], item + 1))
         runs.append(np.maximum.reduceat(length, estimate.offsets[:-1]).astype(np.float64))
-        totals.append(sum_by(estimate.pair, right.astype(np.float64), len(estimate)))
+        totals.append(sum_by(estimate.pair, right.astype(np.float64), len(estimate.counts)))
     counts = np.column_stack([batch.levels[level].counts for level in LEVELS])
     denominator = np.maximum(counts, estimate.counts[:, np.newaxis]).astype(np.float64)
     return np.column_stack(runs) / denominator, np.column_stack(totals) / denominator, denominator
@@ -300,7 +300,7 @@ def information_gain(batch: Batch, measure: Measure) -> Scored:
     if measure["edges"] == "half_ends":
         edges = np.concatenate([[-0.5], (np.arange(bins) + 0.5) / bins - 0.5, [0.5]])
     reference, estimate = batch.reference, batch.estimate
-    bins, pairs, entropies = len(edges) - 1, len(reference), []
+    bins, pairs, entropies = len(edges) - 1, len(reference.counts), []
     for target, beats, near in (
         (reference, estimate, batch.nearest_reference("annotated")),
         (estimate, reference, batch.in_estimate("annotated")[1]),

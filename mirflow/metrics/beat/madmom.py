@@ -127,15 +127,15 @@ def continuity(judged: Towards, phase: float, period: float) -> tuple[Int, Int]:
     fresh[1:] = (estimate.times[1:] != estimate.times[:-1]) | (estimate.pair[1:] != estimate.pair[:-1])
     first = np.flatnonzero(fresh)
     if not len(first):
-        return np.zeros(len(estimate), dtype=np.int64), np.zeros(len(estimate), dtype=np.int64)
+        return np.zeros(len(estimate.counts), dtype=np.int64), np.zeros(len(estimate.counts), dtype=np.int64)
     if len(first) < len(fresh):
         in_phase, in_tempo = (np.logical_or.reduceat(near, first) for near in (in_phase, in_tempo))
     right = first[in_phase & in_tempo]
     pair = estimate.pair[right]
     start, length = _runs(right, pair)
-    longest = np.zeros(len(estimate), dtype=np.int64)
+    longest = np.zeros(len(estimate.counts), dtype=np.int64)
     np.maximum.at(longest, pair[start], length)
-    return longest, np.bincount(pair, minlength=len(estimate)).astype(np.int64, copy=False)
+    return longest, np.bincount(pair, minlength=len(estimate.counts)).astype(np.int64, copy=False)
 
 
 def _runs(index: Int, pair: Int) -> tuple[Int, Int]:
@@ -183,7 +183,7 @@ class EventBatch(Shared):
 
 
 def _take(events: Events, chosen: Int) -> Events:
-    if len(chosen) == len(events):
+    if len(chosen) == len(events.counts):
         return events
     counts = events.counts[chosen]
     return Events(events.times[ranges(events.offsets[:-1][chosen], counts)], counts)
@@ -340,7 +340,7 @@ def _goto(batch: EventBatch, measure: Measure) -> Scored:
     nearest, pair = nearest[mask], reference.pair[mask]
     start, length = _runs(nearest, pair)
     owner = pair[start]
-    longest = np.zeros(len(reference), dtype=np.int64)
+    longest = np.zeros(len(reference.counts), dtype=np.int64)
     np.maximum.at(longest, owner, length)
     chosen = np.flatnonzero((length == longest[owner]) & (length >= 0.25 * reference.counts[owner]))
     _, index = np.unique(owner[chosen], return_index=True)  # the first of the longest
