@@ -539,40 +539,37 @@ _open = lru_cache(maxsize=4)(lambda path, max_bytes, name, _: decode_jams(read_b
 
 def decode_jams(data: bytes, name: str) -> JamsFile:
     """Decode the frame of a JAMS file from its bytes."""
-    plain = data
+    plain, before = data, b""
     if data.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         plain = decode(data, name, "utf-8" if data.startswith(codecs.BOM_UTF8) else "utf-16").encode()
-    file = _decode_file(plain, name)
+    file, reason = None, ""
+    while file is None and plain != before:
+        before = plain
+        try:
+            file = _FILES.decode(plain)
+        except RecursionError:
+            raise UnreadableError("is nested too deeply for JAMS", path=name) from None
+        except msgspec.ValidationError as error:
+            raise UnreadableError(f"is not a JAMS file: {error}", path=name) from None
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            reason = str(error)
+            if b"NaN" in plain or b"Infinity" in plain:  # which Python writes although JSON lacks them, become null
+                try:
+                    plain = msgspec.json.encode(_load_json(plain, name, parse_constant=lambda _: None))
+                except (UnicodeDecodeError, UnicodeEncodeError) as odd:  # lone surrogates cannot be encoded
+                    reason = str(odd)
+                except RecursionError:
+                    raise UnreadableError("is nested too deeply for JAMS", path=name) from None
+    if file is None:
+        found = _BYTE.search(reason)
+        line = plain.count(b"\n", 0, int(found[1]) if found else None) + 1
+        if not plain.strip():
+            raise UnreadableError("is empty, not JSON", path=name)
+        reason = "it ends in the middle" if "truncated" in reason else reason
+        raise UnreadableError(f"is not JSON: {reason}", path=name, line=line)
     metadata = [header.annotation_metadata for header in file.annotations]
     decode_header = partial(_decode_observations, name)
     return JamsFile.of(name, digest_of(data), file.annotations, metadata, file.file_metadata, decode_header)
-
-
-def _decode_file(data: bytes, name: str) -> _File:
-    try:
-        return _FILES.decode(data)
-    except RecursionError:
-        raise UnreadableError("is nested too deeply for JAMS", path=name) from None
-    except msgspec.ValidationError as error:
-        raise UnreadableError(f"is not a JAMS file: {error}", path=name) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        reason = str(error)
-    plain = data
-    if b"NaN" in data or b"Infinity" in data:  # which Python's encoder writes although JSON lacks them, become null
-        try:
-            plain = msgspec.json.encode(_load_json(data, name, parse_constant=lambda _: None))
-        except (UnicodeDecodeError, UnicodeEncodeError) as error:  # lone surrogates cannot be encoded
-            plain, reason = data, str(error)
-        except RecursionError:
-            raise UnreadableError("is nested too deeply for JAMS", path=name) from None
-    if plain != data:
-        return _decode_file(plain, name)
-    found = _BYTE.search(reason)
-    line = data.count(b"\n", 0, int(found[1]) if found else None) + 1
-    if not data.strip():
-        raise UnreadableError("is empty, not JSON", path=name)
-    reason = "it ends in the middle" if "truncated" in reason else reason
-    raise UnreadableError(f"is not JSON: {reason}", path=name, line=line)
 
 
 def _load_json(data: bytes, name: str | Path, **options: Any) -> Any:

@@ -45,11 +45,12 @@ def select_beats(annotation: Annotation, reading: Reading, name: str | Path) -> 
     """
     if annotation.labels is not None and not any(annotation.labels):
         annotation = replace(annotation, labels=None)
-    doubt = _swapped(annotation) if len(annotation) else ""
+    empty = not len(annotation)
+    doubt = "" if empty else _swapped(annotation)
     if doubt:
         annotation = replace(annotation, account=(*annotation.account, Remark("odd_columns", doubt)))
     select = reading.selection or ("all" if annotation.labels is None else "downbeat")
-    if not len(annotation) or select == "all":
+    if empty or select == "all":
         times: dict[str, Column] = {"time": annotation.columns["time"]}
         return annotation if "bar" not in annotation.columns else replace(annotation, columns=times)
     if select == "downbeat":
@@ -70,7 +71,7 @@ def select_beats(annotation: Annotation, reading: Reading, name: str | Path) -> 
 
 def _downbeats(annotation: Annotation, reading: Reading, name: str | Path) -> tuple[Annotation, Int]:
     """The beats with their positions, and which of them are downbeats."""
-    labels, marks, doubt = annotation.labels, reading.downbeat, ""
+    labels, marks = annotation.labels, reading.downbeat
     if labels is None:
         message = "has no positions in the bar, by which downbeats are chosen; if all its times are downbeats, "
         raise InvalidAnnotationError(f"{message}declare select: all (--select all)", path=name)
@@ -78,8 +79,8 @@ def _downbeats(annotation: Annotation, reading: Reading, name: str | Path) -> tu
         marked = {label: not {label, *_PARTS.split(label)}.isdisjoint(marks) for label in dict.fromkeys(labels)}
         if not any(marked.values()):
             doubt = f"no label has the mark {' or '.join(map(repr, marks))} of downbeats; labels are "
-            remark = Remark("odd_columns", doubt + ", ".join(map(repr, [*marked][:3])))
-            annotation = replace(annotation, account=(*annotation.account, remark))
+            doubt += ", ".join(map(repr, [*marked][:3]))
+            annotation = replace(annotation, account=(*annotation.account, Remark("odd_columns", doubt)))
         return annotation, np.flatnonzero([marked[label] for label in labels])
     if reading.labels is not None:
         annotation = reading.labels.apply(annotation)

@@ -187,7 +187,7 @@ DRUM_MAPS: Final[Mapping[str, DrumMap]] = MappingProxyType(
 end with the number of classes."""
 
 
-STAFF: Final = (*DRUM_MAPS["adtof5"].names, "other")
+STAFF: Final = (*DRUM_MAPS["adtof5"].classes, "other")
 """Rows of drums from bottom to top, as on a staff: kick, snare, toms, hi-hat, cymbals, and others."""
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.schema import TASK_KINDS
 from mirflow.readers.jams_writing import observations_of
-from mirflow.readers.namespaces import NAMESPACES, default_namespace
+from mirflow.readers.namespaces import NAMESPACES
 from mirflow.readers.options import COLUMNS, KEYS
 from tests.samples import sample
 
@@ -72,7 +72,7 @@ def formats_of(task: str) -> tuple[str, ...]:
         return ("wav",)
     formats = FORMATS if kind != "patterns" else ("txt",)
     # Lyrics of JAMS have times, which the samples lack.
-    formats += ("jams",) if default_namespace(task) and kind != "text" else ()
+    formats += ("jams",) if any(task in space.tasks for space in NAMESPACES.values()) and kind != "text" else ()
     formats += ("svl",) if kind in ("events", "series", "notes") else ()
     formats += ("mid",) if kind in ("notes", "hits") else ()
     return formats + (TABLES if kind == "ranking" else ())
