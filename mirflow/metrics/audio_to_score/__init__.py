@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -91,15 +91,14 @@ def _is_known(label: str) -> bool:
     return what == "chord" and bool(rest)
 
 
-@dataclass(frozen=True)
-class NotationPairs:
+@dataclass(eq=False)
+class NotationPairs(Shared):
     """The notations of both sides of pairs, compared on one time axis or after alignment."""
 
     reference: Sequence[Notation]
     estimate: Sequence[Notation]
     unaligned: bool = False
     as_program: bool = True
-    shared: Shared = field(default_factory=Shared)
 
     def judged(self, measure: Measure) -> Sequence[Judgement]:
         """The five scores of each pair."""
@@ -108,9 +107,9 @@ class NotationPairs:
             *(round(1000 * float(parameters[f"{name}_tolerance"])) for name in ("onset", "value", "grouping"))
         )
         if not self.unaligned:
-            return self.shared.once(within, lambda: [judge(*pair, within) for pair in sides])
+            return self.once(within, lambda: [judge(*pair, within) for pair in sides])
         penalty, most = float(parameters["penalty"]), int(parameters["alignments"])
-        return self.shared.once(
+        return self.once(
             (within, penalty, most),
             lambda: [judge_unaligned(*pair, within, penalty, most, self.as_program) for pair in sides],
         )

@@ -265,18 +265,13 @@ class PairScores(Shared):
         return precision, recall, f_measure(precision, recall, float(given["beta"]))
 
 
+@dataclass(eq=False)
 class LabelAgreement:
-    """Sums over the contingency tables of pairs (references in the rows), computed on first use.
+    """Sums over the contingency tables of pairs (references in the rows), computed on first use."""
 
-    `hop` is the length of a frame in seconds, for weights. Tables of seconds have a hop of 1 s and are `exact`: pairs
-    of moments include pairs of a moment with itself.
-    """
-
-    def __init__(self, table: ContingencyTables, hop: Float | float, exact: bool = False) -> None:
-        self.table = table
-        self.exact = exact
-        self.seconds: Float = table.frames * hop
-        self.hop = hop
+    table: ContingencyTables
+    hop: Float | float  # Length of a frame in seconds, for weights; 1 for tables of seconds
+    exact: bool = False  # Whether the table is one of seconds: pairs of moments include pairs of a moment with itself
 
     @cached_property
     def squares(self) -> tuple[Float, Float, Float]:
@@ -349,7 +344,8 @@ def conditional_entropy(
         np.where(bits > 0, np.maximum(1 - divide(given, bits, 0.0), 0.0), single_label)
         for given, bits in zip(agreement.conditional, most, strict=True)
     )
-    precision, recall = (over, most[1] * agreement.seconds), (under, most[0] * agreement.seconds)
+    seconds = agreement.table.frames * agreement.hop
+    precision, recall = (over, most[1] * seconds), (under, most[0] * seconds)
     return precision, recall, f_measure(precision, recall, beta)
 
 
@@ -378,17 +374,13 @@ def score_as_mirex(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "unio
     return Scores(values[0], values[1])
 
 
+@dataclass(eq=False)
 class _MirexScores(PairScores):
+    given: tuple[LabelledSpans, LabelledSpans]
+    codes: Sequence[Codes]
+    labels: tuple[tuple[str, ...], tuple[str, ...]]
     undefined = 0.0
     of_labels = ("extent", "points")
-
-    def __init__(
-        self,
-        given: tuple[LabelledSpans, LabelledSpans],
-        codes: Sequence[Codes],
-        labels: tuple[tuple[str, ...], tuple[str, ...]],
-    ) -> None:
-        self._given, self._codes, self._labels = given, codes, labels
 
     def entropy(self, given: Given) -> tuple[Scored, ...]:
         """Conditional entropies over frames covered by both sides, normalised by all labels of a side."""
@@ -407,15 +399,15 @@ class _MirexScores(PairScores):
     @computed_once
     def _fitted(self, extent: str) -> tuple[LabelledSpans, LabelledSpans]:
         if extent == "given":
-            return self._given
-        end = self._given[0].latest()
+            return self.given
+        end = self.given[0].latest()
         # An estimate is not cropped to a reference of zero length.
-        return fit(self._given, self._codes, np.where(end > 0, end, self._given[1].latest()))
+        return fit(self.given, self.codes, np.where(end > 0, end, self.given[1].latest()))
 
     def boundaries(self, given: Given) -> Both:
         """Boundaries of both sides, with or without those of silence."""
         sides = []
-        for side, codes, labels in zip(self._fitted(str(given["extent"])), self._codes, self._labels, strict=True):
+        for side, codes, labels in zip(self._fitted(str(given["extent"])), self.codes, self.labels, strict=True):
             if given["silence"] == "ignored":
                 silent = codes.of_label[:-1][[label in SILENCE for label in labels]]
                 mask = ~np.isin(side.code, silent)

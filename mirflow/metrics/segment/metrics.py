@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -60,21 +60,17 @@ def clean_as_given(rows: Ragged) -> Cleaned:
     return set_aside(rows, *inspected("intervals", rows, (*NO_TIMES, "reversed"), irregular)[1:])
 
 
+@dataclass(eq=False)
 class FittedScores(kernel.PairScores):
-    """Scores of pairs by mir_eval's rules.
+    """Scores of pairs by mir_eval's rules."""
 
-    Spans have one row per pair, fitted to each other. `ends` are those of the frames of each side, or once if they are
-    equal.
-    """
-
+    sides: tuple[kernel.LabelledSpans, kernel.LabelledSpans]  # Spans with one row per pair, fitted to each other
+    ends: tuple[Float, Float]  # Ends of the frames of each side: float64 (pairs,) each, seconds
     of_labels = ("frame_size",)
-
-    def __init__(self, references: kernel.LabelledSpans, estimates: kernel.LabelledSpans, *ends: Float) -> None:
-        self._sides, self._ends = (references, estimates), (ends[0], ends[-1])
 
     def boundaries(self, given: kernel.Given) -> kernel.Both:
         """The boundaries of both sides, which may be trimmed."""
-        left, right = self._sides
+        left, right = self.sides
         sides = self.once("boundaries", lambda: (kernel.find_boundaries(left), kernel.find_boundaries(right)))
         return (sides[0].trim(), sides[1].trim()) if given["trim"] else sides
 
@@ -82,10 +78,10 @@ class FittedScores(kernel.PairScores):
         """Agreement of the labels of frames, or of all moments."""
         if frame_size == kernel.EXACT:
             # Seconds by the labels of both sides, from 0 to the end of each pair; frames approximate these.
-            runs, times = kernel.paint_exactly(*self._sides, np.minimum(*self._ends))
+            runs, times = kernel.paint_exactly(*self.sides, np.minimum(*self.ends))
             return kernel.LabelAgreement(tabulate(*runs, times), 1.0, exact=True)
         size = float(frame_size)
-        left, right = (kernel.sample(side, end, size) for side, end in zip(self._sides, self._ends, strict=True))
+        left, right = (kernel.sample(side, end, size) for side, end in zip(self.sides, self.ends, strict=True))
         if (left.frames != right.frames).any():
             raise ValueError(f"the numbers of frames differ: {left.frames[0]} and {right.frames[0]}")
         return kernel.LabelAgreement(tabulate(left, right), size)
@@ -237,7 +233,7 @@ _ADJUSTED_INFORMATION = {"literature": "@vinh2010", "range": (float("-inf"), 1.0
 def clusterings(name: str, scores: kernel.PairScores, measure: Measure) -> Scored:
     """Agreement of the labels of frames as of two clusterings."""
     agreement = scores.agreement(measure)
-    table, seconds = agreement.table, agreement.seconds
+    table, seconds = agreement.table, agreement.table.frames * agreement.hop
     if name == "mutual_information":
         return agreement.information, seconds
     counts, frames = (table.left.counts, table.right.counts), table.frames
@@ -369,7 +365,7 @@ def _read_sides(
     }
     short = end.copy()
     short[list(refused)] = 0.0
-    scores = FittedScores(references, estimates, short)
+    scores = FittedScores((references, estimates), (short, short))
     for column, measure in enumerate(measures):
         values[:, :, column] = measure.read(scores)
     values[0, list(refused)], values[1, list(refused)] = np.nan, 0.0

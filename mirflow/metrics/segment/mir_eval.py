@@ -143,7 +143,7 @@ def score_pair(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -
         frame_size = measures[0]["frame_size"]
         if frame_size != EXACT and not ends[-1][0] / float(frame_size) < MOST_FRAMES + 1:
             raise ValueError(f"{ends[-1][0]} s make more than {MOST_FRAMES} frames of {float(frame_size)} s")
-    return read_pair(measures, FittedScores(sides[0], sides[1], *ends))
+    return read_pair(measures, FittedScores((sides[0], sides[1]), (ends[0], ends[1])))
 
 
 _scores = PairFunctions(METRICS, score_pair, check_pair)

@@ -155,15 +155,14 @@ class Matches:
         return Matches(self.reference[mask], self.estimate[mask], self.pair[mask])
 
 
+@dataclass(eq=False)
 class NoteBatch(Shared):
-    """Pairs of transcriptions with cached results.
+    """Pairs of transcriptions with cached results."""
 
-    `with_velocity` marks the pairs whose velocities are all known (None: all); `usual` is the default part of the
-    notes.
-    """
-
-    def __init__(self, reference: Notes, estimate: Notes, with_velocity: Bool | None = None, usual: str = "") -> None:
-        self.reference, self.estimate, self.with_velocity, self.usual = reference, estimate, with_velocity, usual
+    reference: Notes
+    estimate: Notes
+    with_velocity: Bool | None = None  # Mask of the pairs whose velocities are all known; None: all
+    usual: str = ""  # Default part of the notes
 
     def __len__(self) -> int:
         return len(self.reference.counts)

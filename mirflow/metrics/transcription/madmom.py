@@ -79,19 +79,19 @@ def match_notes(reference: Side, estimate: Side, window: float) -> tuple[Detecte
 _BATCH = 2**14  # Notes of both sides processed at once, so that results fit into the cache
 
 
+@dataclass(eq=False)
 class NotePairs(Shared):
     """The notes of pairs, matched once for all measures with the same parameters."""
 
-    def __init__(self, pairs: Pairs) -> None:
-        self._pairs, self._parts = pairs, list(batches(pairs.sizes, _BATCH)) or [slice(0, 0)]
+    pairs: Pairs
 
     @computed_by("window", "delay")
     def matched(self, window: float, delay: float) -> tuple[Detected, dict[int, str]]:
         """Detections of notes, and refused pairs."""
         parts: list[Detected] = []
         refused: dict[int, str] = {}
-        for part in self._parts:
-            (references, row), (estimates, other) = self._pairs[part].sides
+        for part in list(batches(self.pairs.sizes, _BATCH)) or [slice(0, 0)]:
+            (references, row), (estimates, other) = self.pairs[part].sides
             found, _, _, reasons = match_notes(Side.of(references, row), Side.of(estimates, other, delay), window)
             parts.append(found)
             refused |= {part.start + pair: reason for pair, reason in reasons.items()}
