@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -230,11 +229,6 @@ class PairScores(Shared):
         """Agreement of the labels with the parameters of a measure, cached."""
         values = tuple(given[name] for name in self.of_labels)
         return self.once(("agreement", *values), lambda: self.compare_labels(*values))
-
-    def scores(self, kind: str, measure: Measure) -> Any:
-        """Scores of a kind, which is a method, with the parameters of a measure, cached."""
-        given = {"beta": 1.0, **measure.parameters}
-        return self.once((kind, *sorted(given.items())), lambda: getattr(self, kind)(given))
 
     def detection(self, given: Given) -> Three:
         """Precision, recall and F-measure of boundaries, with their weights."""

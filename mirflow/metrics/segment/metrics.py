@@ -108,7 +108,9 @@ _ESTIMATED = Weight("number of boundaries of the estimate", "boundaries")
 
 
 def _read(kind: str, index: int, scores: kernel.PairScores, measure: Measure) -> Scored:
-    scored: Sequence[Scored] = scores.scores(kind, measure)
+    """One of the scores of a kind, which is a method that is called once for the same parameters."""
+    given = {"beta": 1.0, **measure.parameters}
+    scored: Sequence[Scored] = scores.once((kind, *sorted(given.items())), lambda: getattr(scores, kind)(given))
     return scored[index]
 
 
