@@ -142,8 +142,9 @@ def parse_files(
                     parsed = parse_file(data[place], other, other.format or "txt", names[place])
                     return other.with_labels(parsed), None
 
-                told = (replace(one, message=advised(one.message, reading, read_again)) for one in found.account)
-                found = replace(found, account=tuple(told))
+                remarks = found.account
+                account = (replace(remark, message=advised(remark.message, reading, read_again)) for remark in remarks)
+                found = replace(found, account=tuple(account))
             single[place] = found
     return rows, single
 

@@ -307,11 +307,6 @@ class PatchedSource(DerivedSource):
         object.__setattr__(self, "fingerprint", digest_of(rows))
 
     @property
-    def name(self) -> str:  # type: ignore[override]
-        """Name of the reference in messages."""
-        return self.source.name
-
-    @property
     def paths(self) -> tuple[str, ...]:
         """Files of the reference."""
         return self.source.paths

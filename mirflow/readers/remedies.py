@@ -145,6 +145,7 @@ def read_advised(read: Callable[[Reading], tuple[Annotation, T]], reading: Readi
     except AnnotationError as error:
         raise with_advice(error, reading, read) from None
     if annotation.account:
-        told = tuple(replace(remark, message=advised(remark.message, reading, read)) for remark in annotation.account)
-        annotation = annotation if told == annotation.account else replace(annotation, account=told)
+        remarks = annotation.account
+        account = tuple(replace(remark, message=advised(remark.message, reading, read)) for remark in remarks)
+        annotation = annotation if account == remarks else replace(annotation, account=account)
     return annotation, other
