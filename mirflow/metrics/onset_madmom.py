@@ -60,13 +60,6 @@ def combine(events: Events, distance: float) -> Events:
     return Events(combined[mask], counts)
 
 
-def _sorted(events: Events) -> Events:
-    if len(events.counts) == 1 and (events.times[1:] >= events.times[:-1]).all():
-        return events
-    order = np.lexsort((events.times, events.pair))
-    return Events(events.times[order], events.counts)
-
-
 _BATCH = 2**16  # Onsets of both sides that are handled at once, so that what is computed from them stays in the cache
 
 
@@ -80,8 +73,13 @@ class OnsetPairs(Shared):
     def detected(self, window: float, combined: float, delay: float) -> Detected:
         """Detections of onsets after combining those of the reference and delaying those of the estimate."""
         reference, estimate = (events_of(rows, row) for rows, row in self.pairs.sides)
-        delayed = _sorted(Events(estimate.times + delay, estimate.counts))
-        return Detected.of(_sorted(combine(reference, combined)), delayed, window)
+        sides = []
+        for events in (combine(reference, combined), Events(estimate.times + delay, estimate.counts)):
+            times = events.times
+            if len(events.counts) > 1 or (times[1:] < times[:-1]).any():
+                times = times[np.lexsort((times, events.pair))]
+            sides.append(Events(times, events.counts))
+        return Detected.of(sides[0], sides[1], window)
 
 
 METRICS = metrics_of_detections(
