@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-import threading
 import time
 from functools import partial
 from typing import Any
@@ -247,14 +246,10 @@ def forget_addresses(service: Service) -> None:
 
 
 def forget_addresses_daily(service: Service) -> None:
-    """Mask old addresses now and then every few hours, in a daemon thread."""
-
-    def forget() -> None:
-        while True:
-            try:
-                forget_addresses(service)
-            except AuditError as error:
-                _LOG.error("%s", error)
-            time.sleep(EVERY)
-
-    threading.Thread(target=forget, name="addresses", daemon=True).start()
+    """Mask old addresses now and then every few hours, for a daemon thread."""
+    while True:
+        try:
+            forget_addresses(service)
+        except AuditError as error:
+            _LOG.error("%s", error)
+        time.sleep(EVERY)

@@ -154,7 +154,7 @@ def create_app(service: Service) -> Starlette:
         ],
         middleware=[
             Middleware(NamesInPaths),
-            Middleware(Security, service=service, count=monitoring.count),
+            Middleware(Security, service=service, requests=monitoring.requests),
             Middleware(BelowRoot, service=service),
             Middleware(Front, answers=service.answers),
         ],
@@ -287,7 +287,7 @@ def serve(
         if name == "mirflow.server" or access_log:
             log.setLevel(level)
             log.addHandler(shown)
-    forget_addresses_daily(service)
+    threading.Thread(target=forget_addresses_daily, args=(service,), name="addresses", daemon=True).start()
     server = make_server(create_app(service), host, port)
     with noting_address(service), sending(service):
         server.run(sockets=None if listening is None else list(listening))
@@ -346,12 +346,8 @@ class Monitoring(Collector):
         self._lock = threading.Lock()
         self._health: tuple[float, tuple[bool, dict[str, Any]]] | None = None
         self.registry = CollectorRegistry()
-        self._requests = Counter("mirflow_requests", "Requests by class of status.", ["status"], registry=self.registry)
+        self.requests = Counter("mirflow_requests", "Requests by class of status.", ["status"], registry=self.registry)
         self.registry.register(self)
-
-    def count(self, status: int | None) -> None:
-        """Count a request by the status of its response; None without a response."""
-        self._requests.labels("none" if status is None else f"{status // 100}xx").inc()
 
     def idle(self) -> str:
         """Return a notice for submitters and organisers if no worker has reported for some time; else empty."""

@@ -19,6 +19,7 @@ from ipaddress import IPv6Address, ip_network
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from prometheus_client import Counter
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.concurrency import run_in_threadpool
@@ -182,7 +183,7 @@ class Security:
 
     app: ASGIApp
     service: Service
-    count: Callable[[int | None], object]  # takes the status of each response; None without a response
+    requests: Counter  # of requests by class of status
     _used: OrderedDict[int, float] = field(default_factory=OrderedDict)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -226,7 +227,7 @@ class Security:
                 headers = {**LATER, **({} if scope["method"] in SAFE else {"Connection": "close"})}
             await _answer_error(scope, 503 if reason else 500, text, headers)(scope, receive, answer)
         finally:
-            self.count(answer.status)
+            self.requests.labels("none" if answer.status is None else f"{answer.status // 100}xx").inc()
             if _ACCESS.isEnabledFor(logging.INFO):
                 viewer, spent = state["viewer"], 1000 * (time.monotonic() - began)
                 who = f"user {viewer.user}" if viewer else "-"

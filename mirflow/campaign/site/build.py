@@ -349,7 +349,8 @@ def _next_record(
             before[name] = msgspec.json.decode(text, type=Leaderboard)
     changes = find_changes(before, {store.name: store.board for store in stores}, authority)
     history = [*changes, *(record.changes if record else ())][:KEPT]
-    updated = max((store.created for store in stores), default="") or LONG_AGO
+    times = [evaluation.created for store in stores for evaluation in store.board.evaluations]
+    updated = max(times, default="") or LONG_AGO
     identifier = record.id if record else f"tag:{authority},{updated[:10]}:mirflow-site"
     stored = [store.name for store in stores]
     return changes, SiteRecord("mirflow-site", 1, version("mirflow"), site.title, identifier, updated, stored, history)

@@ -72,11 +72,6 @@ class StoreContents:
         """The evaluations by name."""
         return {evaluation.name: evaluation for evaluation in self.board.evaluations}
 
-    @cached_property
-    def created(self) -> str:
-        """Time at which the newest evaluation was scored, ISO 8601; empty if unknown."""
-        return max((evaluation.created for evaluation in self.board.evaluations), default="")
-
     @property
     def final(self) -> str:
         """Time since which the true scores of a hidden split are public, ISO 8601; else empty."""

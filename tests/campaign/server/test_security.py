@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from prometheus_client import Counter
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -308,6 +309,13 @@ def test_a_proxy_is_believed_only_if_told_so(client, service, enter, monkeypatch
 
 
 def test_a_server_without_accounts_lets_nobody_in(monkeypatch):
-    app = Starlette(routes=ROUTES, middleware=[Middleware(Security, service=Service("Results", {}), count=bool)])
+    app = Starlette(
+        routes=ROUTES,
+        middleware=[
+            Middleware(
+                Security, service=Service("Results", {}), requests=Counter("requests", "", ["status"], registry=None)
+            )
+        ],
+    )
     app.state.service = Service("Results", {})
     assert TestClient(app, base_url="http://localhost").get("/read", **as_token("x")).status_code == 401

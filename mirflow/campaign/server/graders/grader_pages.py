@@ -32,7 +32,7 @@ from .grading_tables import Loudness, Participation, Round, StoredAssignment, St
 from .judging import JudgementChange, JudgementError, is_done, read_values
 from .organiser_pages import RoundPages, look_over
 from .planning import find_plan, find_plans
-from .rounds import OpenRound, Rounds, find_participation, is_closed, next_pairs, pages_of, progress
+from .rounds import OpenRound, Rounds, find_participation, is_closed, next_pairs, pages_of, progress_of
 
 _SEEDS = 2**63
 FORM = "form"  # name of the window for forms sent without scripts
@@ -77,9 +77,9 @@ class GraderPages(RoundPages):
             for opened in self.rounds.all():
                 participation = find_participation(session, opened, request.state.viewer.user)
                 takes_part = participation is not None and participation.withdrawn is None
-                mine = progress(session, opened, participation) if participation is not None and takes_part else None
-                closed, share = is_closed(session, opened, now), grading.progress_of(session, opened)["share"]
-                rows.append({"round": opened, "mine": mine, "closed": closed, "share": share})
+                made, closed = progress_of(session, opened, participation), is_closed(session, opened, now)
+                mine = made if takes_part else None
+                rows.append({"round": opened, "mine": mine, "closed": closed, "share": made["share"]})
         organises = request.state.viewer.role == "organiser"
         planned = [plan.name for plan in find_plans(self.service) if not plan.is_open] if organises else []
         may_plan = organises and self.service.campaign is not None and self.service.campaign.planning is not None
@@ -102,7 +102,7 @@ class GraderPages(RoundPages):
             number = next(unfinished, None) if wanted is None else whole_number(wanted)
             if wanted is not None and number not in pages:
                 raise HTTPException(404)
-            mine = progress(session, opened, participation)
+            mine = progress_of(session, opened, participation)
             if number is None:
                 more, last = next_pairs(session, opened, participation, self.service.clock()), max(pages, default=0)
                 return self._render(request, opened, "grade_rest.html", mine=mine, more=bool(more), last=last)

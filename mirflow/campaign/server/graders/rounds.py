@@ -286,19 +286,12 @@ def counts(session: Session, opened: OpenRound, now: dt.datetime | None = None) 
     return Counter({pair: number for pair, number in rows})  # noqa: C416 - mypy does not see rows as pairs
 
 
-def progress(session: Session, opened: OpenRound, participation: Participation) -> dict[str, float]:
-    """Numbers of candidates and ``pages`` that a grader has finished (``done``), and the ``share`` of the round."""
-    listen = opened.config.listen
-    pages = [[is_done(row, listen) for row in assigned] for assigned in pages_of(participation).values()]
-    share = progress_of(session, opened)["share"]
-    return {"done": sum(map(sum, pages)), "pages": sum(map(all, pages)), "share": share}
-
-
-def progress_of(session: Session, opened: OpenRound) -> dict[str, Any]:
-    """Progress of a round, without names.
+def progress_of(session: Session, opened: OpenRound, participation: Participation | None = None) -> dict[str, Any]:
+    """Progress of a round, without names, and of a grader.
 
     Returns: numbers of ``pairs`` and of those that have the required number of judgements (``judged``), that number
-      (``graders``), the ``share`` of the required judgements from 0 to 1, and what the front page says of the round.
+      (``graders``), the ``share`` of the required judgements from 0 to 1, and what the front page says of the round;
+      and numbers of candidates (``done``) and ``pages`` that the grader has finished.
     """
     config, most = opened.config, opened.config.graders_per_pair
     every = select(func.count()).select_from(StoredPair).where(StoredPair.round_id == opened.id, ~StoredPair.training)
@@ -308,7 +301,10 @@ def progress_of(session: Session, opened: OpenRound) -> dict[str, Any]:
     share = made / (pairs * most) if pairs else 1.0
     numbers = {"pairs": pairs, "judged": judged, "graders": most, "share": share}
     about = {"name": config.name, "title": config.title or config.name, "closes": config.closes}
-    return {**about, **numbers, "public": config.public}
+    assigned = {} if participation is None else pages_of(participation)
+    pages = [[is_done(row, config.listen) for row in rows] for rows in assigned.values()]
+    mine = {"done": sum(map(sum, pages)), "pages": sum(map(all, pages))} if participation is not None else {}
+    return {**about, **numbers, "public": config.public, **mine}
 
 
 def is_closed(session: Session, opened: OpenRound, now: dt.datetime) -> bool:
