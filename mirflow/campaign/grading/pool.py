@@ -332,8 +332,7 @@ def read_key(path: str | os.PathLike[str]) -> Pool:
     table = read_table(path)
     returned = []
     pieces: dict[Pair, str] = {}
-    judged_as = table.column(JUDGED_AS) if JUDGED_AS in table.columns else [""] * len(table.lines)
-    for line, other, *fields in zip(table.lines, judged_as, *map(table.filled, _KEY), strict=True):
+    for line, other, *fields in zip(table.lines, table.optional(JUDGED_AS), *map(table.filled, _KEY), strict=True):
         query, candidate, piece, system, rank = fields
         if not rank.isdecimal() or int(rank) < 1:
             raise InvalidAnnotationError(f"invalid rank: {rank!r}", path=table.name, line=line)

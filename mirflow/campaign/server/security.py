@@ -213,19 +213,10 @@ class Security:
                 await self._find_viewer(scope)
                 await self.app(scope, receive, answer)
         except Exception as error:
-            reason = _passing_trouble(error)
-            if reason:
-                _LOG.error("%s %s: %s", scope["method"], shown_path(scope), reason)
-            else:
-                _LOG.exception("%s %s failed", scope["method"], shown_path(scope))
+            response = _answer_trouble(scope, error)
             if answer.status is not None:
                 raise
-            # A response that asks to retry does not wait for the rest of the body.
-            text, headers = "Internal error; see the server's log.", dict[str, str]()
-            if reason:
-                text = "The server cannot read or save data at the moment. Try again in a minute."
-                headers = {**LATER, **({} if scope["method"] in SAFE else {"Connection": "close"})}
-            await _answer_error(scope, 503 if reason else 500, text, headers)(scope, receive, answer)
+            await response(scope, receive, answer)
         finally:
             self.requests.labels("none" if answer.status is None else f"{answer.status // 100}xx").inc()
             if _ACCESS.isEnabledFor(logging.INFO):
@@ -296,23 +287,28 @@ class Security:
         return viewer
 
 
-def _passing_trouble(error: Exception) -> str:
-    """Return a one-line reason if the disk is full, or the database busy, full or unreachable; else empty."""
+def _answer_trouble(scope: Scope, error: Exception) -> Response:
+    """Log an error, and make the response to its request, which may be to come again."""
+    reason = ""  # in a line, if the disk is full, or the database busy, full or unreachable
     if isinstance(error, OperationalError | InterfaceError):
-        return " ".join(f"the database cannot be used now: {error.orig}".split())
-    if isinstance(error, PoolTimeoutError):
-        return "the database cannot be used now: all connections are in use"
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"the disk is full: {error.filename or error.strerror}"
-    return ""
-
-
-def _answer_error(scope: Scope, status: int, text: str, headers: Mapping[str, str]) -> Response:
+        reason = " ".join(f"the database cannot be used now: {error.orig}".split())
+    elif isinstance(error, PoolTimeoutError):
+        reason = "the database cannot be used now: all connections are in use"
+    elif isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        reason = f"the disk is full: {error.filename or error.strerror}"
+    if reason:
+        _LOG.error("%s %s: %s", scope["method"], shown_path(scope), reason)
+        status, text = 503, "The server cannot read or save data at the moment. Try again in a minute."
+        # A response that asks to retry does not wait for the rest of the body.
+        headers = {**LATER, **({} if scope["method"] in SAFE else {"Connection": "close"})}
+    else:
+        _LOG.exception("%s %s failed", scope["method"], shown_path(scope))
+        status, text, headers = 500, "Internal error; see the server's log.", {}
     try:
         return error_answer(Request(scope), status, text, headers)
     except Exception:  # the templates themselves may be at fault
         _LOG.exception("the page of an error failed")
-        return PlainTextResponse(f"{text}\n", status, dict(headers))
+        return PlainTextResponse(f"{text}\n", status, headers)
 
 
 @dataclass(eq=False)

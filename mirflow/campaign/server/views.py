@@ -241,7 +241,9 @@ class Views:
         if not ranked:
             return None
         whole = Leaderboard("mirflow-leaderboard", VERSION, version("mirflow"), name, ranked)
-        return StoreContents(name, whole, {}, references=False, has_report=False, decimals=decimals_of(split, now))
+        final = max((row.final for row in ranked if isinstance(row.final, str)), default="")
+        shown: dict[str, Any] = {"decimals": decimals_of(split, now), "final": final}
+        return StoreContents(name, whole, {}, references=False, has_report=False, **shown)
 
     def final_rankings(self) -> list[Change]:
         """List the published final rankings as changes for the feed."""

@@ -64,6 +64,7 @@ class StoreContents:
     by_track: bool = False  # whether there are pages of tracks
     timelines: frozenset[str] | None = None  # tracks with a timeline in the report; None: all of them
     decimals: int | None = None  # decimals of rounded scores; None: not rounded
+    final: str = ""  # time since which the true scores of a hidden split are public, ISO 8601; else empty
     _scores: dict[str, TrackScores] = field(default_factory=dict, init=False, repr=False)
     _gaps: dict[str, dict[str, SimpleNamespace]] = field(default_factory=dict, init=False, repr=False)
 
@@ -71,12 +72,6 @@ class StoreContents:
     def ranked(self) -> dict[str, RankedEvaluation]:
         """The evaluations by name."""
         return {evaluation.name: evaluation for evaluation in self.board.evaluations}
-
-    @property
-    def final(self) -> str:
-        """Time since which the true scores of a hidden split are public, ISO 8601; else empty."""
-        times = (evaluation.final for evaluation in self.board.evaluations)
-        return max((time for time in times if isinstance(time, str)), default="")
 
     def gaps(self, name: str) -> dict[str, SimpleNamespace]:
         """Compare each system of an evaluation with the leader, and the leader with the second, by the headline metric.

@@ -297,7 +297,8 @@ class Jobs:
             key: value for key, value in os.environ.items() if key in named or (asks and key.startswith("DASK_"))
         }
         tasks = dict.fromkeys(evaluation.task for evaluation in self.campaign.evaluations)
-        self.confinement = confinement.Confinement(tasks, plugins=plugin_addresses(self.path, self.campaign))
+        self.plugins = plugin_addresses(self.path, self.campaign)
+        self.confinement = confinement.Confinement(tasks, plugins=self.plugins)
         # Limits for jobs that read the organiser's and already scored files.
         seconds, environment = _SCORING * self.campaign.limits.seconds, self.environment
         self.trusted = Confines(seconds, files=4096, network=True, alone=False, environment=environment)
@@ -400,7 +401,7 @@ class Jobs:
             },
         }
         beside = [*read_beside(self.path, self.campaign, split)]
-        digests = [campaign_digest(path) for path in (*beside, *plugin_addresses(self.path, self.campaign))]
+        digests = [campaign_digest(path) for path in (*beside, *self.plugins)]
         made_of = hashlib.sha256(json.dumps([version("mirflow"), task, digests]).encode()).hexdigest()
         mark = folder / f"{split}.made_of"
         if mark.is_file() and mark.read_text() == made_of:
@@ -483,7 +484,7 @@ class Jobs:
         scratch, folder = self.scratch(row), self.path.parent
         task = self.task(name, system=row.name, scratch=str(scratch))
         limits, scheduler = self.campaign.limits, self.campaign.execution.scheduler
-        code = [*plugin_addresses(self.path, self.campaign)]
+        code = [*self.plugins]
         for evaluation in self.campaign.evaluations:
             code += [metric.partition(".py:")[0] for metric in evaluation.metrics or ()]
         # The time per track depends on its reference.

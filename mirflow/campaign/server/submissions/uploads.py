@@ -85,14 +85,14 @@ async def receive(
     whole = kind.decode("latin-1").lower()
     id = secrets.token_hex(8)
     place = folder / id
-    files = _Files(place / RECEIVED, limits, admit)
+    files, form = _Files(place / RECEIVED, limits, admit), None
     feed: Callable[[bytes], object]
     close: Callable[[], object]
     try:
         (place / RECEIVED).mkdir(mode=0o700, parents=True)
         if whole == "multipart/form-data" and options.get(b"boundary"):
             form = _Form(files, options[b"boundary"])
-            feed, close = form.parser.write, form.close
+            feed, close = form.parser.write, form.parser.finalize
         elif whole in RAW:
             files.fields.update(fields or {})
             files.begin(filename)
@@ -110,6 +110,8 @@ async def receive(
             raise UploadError(f"the upload took longer than {limits.seconds:g} seconds", 408) from None
         except MultipartParseError as error:
             raise UploadError(f"malformed form: {error}") from None
+        if form is not None and not form.finished:
+            raise UploadError("the form is incomplete: submit it again")
         if not files.names:
             raise UploadError("no file was sent")
         # Nothing that is entered afterwards can be lost.
@@ -211,12 +213,6 @@ class _Form:
                 "on_end": partial(setattr, self, "finished", True),
             },
         )
-
-    def close(self) -> None:
-        """Take the end of the form."""
-        self.parser.finalize()
-        if not self.finished:
-            raise UploadError("the form is incomplete: submit it again")
 
     def begin(self) -> None:
         """Start a part."""
