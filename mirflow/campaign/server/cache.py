@@ -222,6 +222,24 @@ class Kept:
     etag: str
     size: int  # bytes that it occupies, including its address, which may be long
 
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the response: compressed if the client accepts it, and 304 if the client already has it."""
+        known = packed = False
+        for name, value in scope["headers"]:
+            if name == b"accept-encoding":
+                packed = self.compressed is not None and weight_of(value.decode("latin-1"), "gzip") > 0
+            elif name == b"if-none-match":
+                known = is_known(value.decode("latin-1"), self.etag)
+        headers, status, body = self.headers, self.status, self.body
+        if known:
+            headers, status, body = [header for header in headers if header[0] != b"content-type"], 304, b""
+        else:
+            if packed and self.compressed is not None:
+                headers, body = [*headers, (b"content-encoding", b"gzip")], self.compressed
+            headers = [*headers, (b"content-length", str(len(body)).encode())]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
 
 @dataclass(eq=False)
 class Answers:
@@ -256,7 +274,7 @@ class Answers:
         chosen: bool = False,
         view: str = "",
         state: str = "",
-    ) -> Response:
+    ) -> ASGIApp:
         """Return the cached response to a request, or compute it once for all who wait for it.
 
         `names`: stores that the response depends on if neither `view` nor `state` is given; None: all.
@@ -286,7 +304,7 @@ class Answers:
                 if len(self.front) > MOST_ADDRESSES:
                     self.front.clear()
                 self.front[address] = None if names is None else tuple(names), target
-        return KeptResponse(kept)
+        return kept
 
     async def _get(
         self, key: tuple[str, str], etag: str, make: Callable[[], Content], pool: ThreadPoolExecutor, *, private: bool
@@ -357,36 +375,9 @@ class Front:
                 kept = self.answers.kept.get(key)
                 if kept is not None:
                     self.answers.kept.move_to_end(key)
-                    await KeptResponse(kept)(scope, receive, send)
+                    await kept(scope, receive, send)
                     return
         await self.app(scope, receive, send)
-
-
-class KeptResponse(Response):
-    """A cached response: compressed if the client accepts it, and 304 if the client already has it."""
-
-    def __init__(self, kept: Kept) -> None:
-        self.kept = kept
-        super().__init__(status_code=kept.status)
-        self.raw_headers = list(kept.headers)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the answer."""
-        kept, known, packed = self.kept, False, False
-        for name, value in scope["headers"]:
-            if name == b"accept-encoding":
-                packed = kept.compressed is not None and weight_of(value.decode("latin-1"), "gzip") > 0
-            elif name == b"if-none-match":
-                known = is_known(value.decode("latin-1"), kept.etag)
-        headers, status, body = self.raw_headers, kept.status, kept.body
-        if known:
-            headers, status, body = [header for header in headers if header[0] != b"content-type"], 304, b""
-        else:
-            if packed and kept.compressed is not None:
-                headers, body = [*headers, (b"content-encoding", b"gzip")], kept.compressed
-            headers = [*headers, (b"content-length", str(len(body)).encode())]
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
 
 def digest(text: str, size: int = 8) -> str:

@@ -30,6 +30,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
 
 from ...analysis.lookup import find_labels, find_metrics, headline_metric, restrict
 from ...analysis.queries import choose, choose_one, count_statuses
@@ -416,7 +417,7 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
     ]
 
 
-async def _respond(service: Service, views: Views, operation: Operation, request: Request) -> Response:
+async def _respond(service: Service, views: Views, operation: Operation, request: Request) -> ASGIApp:
     viewer: Viewer | None = request.state.viewer
     try:
         style = request.query_params.get("format")

@@ -22,6 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
 
 from ...errors import QueryError, StoreError, UnknownNameError
 from ...reports.figures.page_pictures import draw_standings, has_chart
@@ -113,7 +114,7 @@ def _send_block(views: Views, request: Request) -> Response:
     return Response(block, media_type="application/octet-stream", headers=keep)
 
 
-async def _respond(views: Views, path: str, make: Callable[..., Content], request: Request) -> Response:
+async def _respond(views: Views, path: str, make: Callable[..., Content], request: Request) -> ASGIApp:
     service: Service = request.app.state.service
     parts, viewer = request.path_params, request.state.viewer
     store: str | None = parts.get("store")

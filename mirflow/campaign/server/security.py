@@ -67,7 +67,7 @@ _ACCESS = logging.getLogger("mirflow.access")
 _USED_SECONDS = 3600.0
 _USED_WAIT = 0.2  # seconds that a request waits to record when its token was used
 _USED_KEPT = 10_000
-Endpoint = Callable[[Request], Awaitable[Response] | Response]
+Endpoint = Callable[[Request], Awaitable[ASGIApp] | ASGIApp]
 
 
 _LARGEST = 2**63 - 1  # largest number that databases hold
@@ -110,7 +110,7 @@ class GuardedRoute(Route):
         """Answer a request whose body is limited."""
         await super().handle(scope, BoundedBody(scope, receive, self.body), send)
 
-    async def _guarded(self, request: Request) -> Response:
+    async def _guarded(self, request: Request) -> ASGIApp:
         viewer: Viewer | None = request.state.viewer
         if viewer is None and request.state.bearer:
             request.app.state.service.rates.take("login", who_asks(request))

@@ -137,21 +137,19 @@ class Archive:
         }
         names = sorted({*category.values()} - {""}, key=str.casefold)
         rows: list[tuple[Entry, ...]] = []
+        every = _runs(self.entries)
         for name in [*names, *([""] if names and "" in category.values() else [])]:
             entries = [entry for entry in self.entries if category[entry.task] == name]
             by_year = (_runs(entry for entry in entries if entry.year == year) for year in self.years)
-            tasks = sum(other == name for other in category.values())
-            rows.append((name or "others", tasks, *by_year, _runs(entries), self._share(entries)))
+            tasks, runs = sum(other == name for other in category.values()), _runs(entries)
+            rows.append((name or "others", tasks, *by_year, runs, round(100 * runs / every) if every else None))
         columns = ("category", "tasks", *map(str, self.years), "all", "share")
         return Table(columns, tuple(rows), "Runs of each category", (_SHARE,), keys=1)
-
-    def _share(self, entries: Iterable[YearOfTask]) -> int | None:
-        every = _runs(self.entries)
-        return round(100 * _runs(entries) / every) if every else None
 
     def runs(self) -> Table:
         """Table 2: runs by task and year, and their share of all; a star for each part beyond the first."""
         rows: list[tuple[Entry, ...]] = []
+        every = _runs(self.entries)
         for (task,), entries in self.grouped("task").items():
             cells: list[Entry] = []
             for year in self.years:
@@ -159,7 +157,7 @@ class Archive:
                 further = len({entry.part for entry in of_year}) - 1
                 cells.append(f"{_runs(of_year)}{'*' * further}" if of_year else None)
             name = next((entry.name for entry in entries if entry.name), "")
-            rows.append((task, name, *cells, self._share(entries)))
+            rows.append((task, name, *cells, round(100 * _runs(entries) / every) if every else None))
         stars = ("*: of two parts, **: of three, ...",) if any("*" in str(cell) for row in rows for cell in row) else ()
         columns = ("task", "name", *map(str, self.years), "share")
         return Table(columns, tuple(rows), "Runs of each task", (*stars, _SHARE), keys=1)
