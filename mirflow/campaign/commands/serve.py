@@ -238,15 +238,12 @@ def mail_command(campaign: Path, name: str, address: str) -> None:
 @output_options
 def list_command(campaign: Path, style: str | None, output: Path | None) -> None:
     """List accounts with their numbers of valid links, sessions and tokens."""
-    from sqlalchemy import select
-
     from ...reports.tables import Table
-    from ..server.accounts import valid_tokens
-    from ..server.database import User
+    from ..server.accounts import users, valid_tokens
 
     rows: list[tuple[str | int | None, ...]] = []
     with _accounts(campaign) as (service, session):
-        for user in session.scalars(select(User).order_by(User.name)):
+        for user in users(session):
             kinds = [token.kind for token in valid_tokens(session, user.id, service.clock())]
             used = max((token.used for token in user.tokens if token.used), default=None)
             counts = [kinds.count(kind) for kind in ("link", "session", "token")]

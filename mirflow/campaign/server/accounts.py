@@ -177,6 +177,11 @@ def renew_link(session: Session, user: User, now: dt.datetime, lifetime: dt.time
     return issue(session, user, "link", now, lifetime)
 
 
+def users(session: Session) -> list[User]:
+    """List all accounts by name, including revoked ones."""
+    return list(session.scalars(select(User).order_by(User.name)))
+
+
 def find_user(session: Session, name: str) -> User:
     """Find an account by name."""
     user = session.scalar(select(User).where(User.name == name))

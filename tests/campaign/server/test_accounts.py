@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from mirflow.campaign.server.accounts import (
@@ -26,6 +25,7 @@ from mirflow.campaign.server.accounts import (
     renew_link,
     revoke,
     revoke_token,
+    users,
     valid_tokens,
 )
 from mirflow.campaign.server.database import Database, Token, User
@@ -149,7 +149,7 @@ def test_names_are_not_given_twice(session, ada):
     with pytest.raises(AccountError, match="reserved for deleted accounts"):
         add_user(session, "deleted account 7", "reader", BEGIN)
     add_user(session, "a" * 100, "reader", BEGIN)
-    assert [user.name for user in session.scalars(select(User).order_by(User.name))] == ["a" * 100, "ada"]
+    assert [user.name for user in users(session)] == ["a" * 100, "ada"]
 
 
 def test_a_misspelt_name_of_an_account_is_told_with_the_nearest_one(session, ada):
