@@ -186,7 +186,8 @@ class Cause:
     @property
     def remedy(self) -> str:
         """What makes it right: options of reading as YAML, or empty."""
-        return ", ".join(f"{name}: {value}" for name, value in self.change.option().items())
+        option = TRANSFORMATIONS[self.change.cause].option(self.change)
+        return ", ".join(f"{name}: {value}" for name, value in option.items())
 
 
 class Diagnosis(NamedTuple):

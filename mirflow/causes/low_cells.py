@@ -196,7 +196,8 @@ def describe(findings: Sequence[Cause], most: int = LINES, *, doubts: Iterable[s
                 system = "" if first.system in (ALL, "estimate", first.track) else f"{first.system!r}: "
                 whose = f"track {first.track!r}: {system}"
             side = "reference" if first.change.side == REFERENCE else "estimate"
-            typed = [f"--{side}-{name.replace('_', '-')} {value}" for name, value in first.change.option().items()]
+            option = TRANSFORMATIONS[first.change.cause].option(first.change)
+            typed = [f"--{side}-{name.replace('_', '-')} {value}" for name, value in option.items()]
             cure = f"; {first.remedy} ({', '.join(typed)})" if typed else f" ({first.change.cause})"
             lines.append(f"{whose}{first.sentence}{cure}")
         else:

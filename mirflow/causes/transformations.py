@@ -87,11 +87,6 @@ class Correction:
         way = ways[0] if self.amount < 0 else ways[1]
         return text.format(who=who, amount=self.amount, size=size, plural=plural, unit=self.unit, way=way)
 
-    def option(self) -> dict[str, str | float]:
-        """The options of reading with which the side would be right; empty without any."""
-        option = TRANSFORMATIONS[self.cause].option
-        return {} if option is None else option(self)
-
 
 Search: TypeAlias = Callable[[LowPair], Iterator[Correction]]
 
@@ -120,7 +115,8 @@ class Transformation:
     """The amount of the other side; None if only this side can be changed."""
     near: float = 0.0
     """Amounts that are the same cause: a difference, of factors relative to them."""
-    option: Callable[[Correction], dict[str, str | float]] | None = None
+    option: Callable[[Correction], dict[str, str | float]] = lambda change: {}
+    """The options of reading with which the side would be right; empty without any."""
     result: float = 0.0
     """Least score afterwards, where more is needed than by default."""
     shared: bool = False
@@ -179,7 +175,6 @@ def _pitch_units(pair: LowPair) -> Iterator[Correction]:
     on_side=lambda side, change, pair: _reordered(side, change.unit),
     sentence="the columns of the {who} are in another order: {unit}",
     several="with their columns in another order",
-    option=lambda change: {},
     first=True,
 )
 def _columns(pair: LowPair) -> Iterator[Correction]:

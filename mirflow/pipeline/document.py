@@ -79,15 +79,15 @@ def values_without_folders(values: Any, key: str = "") -> Any:
         return {name: values_without_folders(value, str(name)) for name, value in values.items()}
     if isinstance(values, list):
         return [values_without_folders(value, key) for value in values]
-    return _shown_path(values, key) if isinstance(values, str) and _is_of_host(values) else values
+    shown = _shown_path(values, key) if isinstance(values, str) else None
+    return values if shown is None else shown
 
 
-def _is_of_host(path: str) -> bool:
-    return Path(path).is_absolute() or path.startswith("~")
-
-
-def _shown_path(path: str, key: str) -> str:
-    """An absolute path from the step with its first placeholder on, or its last step; of a root ``.``."""
+def _shown_path(path: str, key: str) -> str | None:
+    """An absolute path from the step with its first placeholder on, or its last step; of a root ``.``. None for texts
+    that are no absolute paths."""
+    if not (Path(path).is_absolute() or path.startswith("~")):
+        return None
     if key == "root":
         return "."
     parts = re.split(r"[/\\]", path)
@@ -103,22 +103,22 @@ def without_folders(text: str) -> str:
         paths = [*_absolute(yaml.compose(text, Loader=_Loader))]
     except (yaml.YAMLError, _ExplodedError, RecursionError):
         return ""
-    for key, value in reversed(paths):
-        shown = json.dumps(_shown_path(value.value, key), ensure_ascii=False)
-        text = text[: value.start_mark.index] + shown + text[value.end_mark.index :]
+    for shown, node in reversed(paths):
+        quoted = json.dumps(shown, ensure_ascii=False)
+        text = text[: node.start_mark.index] + quoted + text[node.end_mark.index :]
     return text
 
 
 def _absolute(node: yaml.Node | None, key: str = "") -> Iterator[tuple[str, yaml.ScalarNode]]:
-    """The absolute paths in a document, in their order, each with its key."""
+    """The absolute paths in a document, in their order, each as it is shown."""
     if isinstance(node, yaml.MappingNode):
         for name, value in node.value:
             yield from _absolute(value, str(name.value))
     elif isinstance(node, yaml.SequenceNode):
         for value in node.value:
             yield from _absolute(value, key)
-    elif isinstance(node, yaml.ScalarNode) and _is_of_host(node.value):
-        yield key, node
+    elif isinstance(node, yaml.ScalarNode) and (shown := _shown_path(node.value, key)) is not None:
+        yield shown, node
 
 
 def parse_document(text: str, *, foreign: bool = False) -> Document:

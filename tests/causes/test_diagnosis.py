@@ -227,7 +227,7 @@ def test_transpositions_change_roots_alone() -> None:
     ],
 )
 def test_the_options_that_mend_a_side_are_those_of_reading(task: str, change: Correction) -> None:
-    option = change.option()
+    option = TRANSFORMATIONS[change.cause].option(change)
     assert option
     Reading.of(task, **option)
 
