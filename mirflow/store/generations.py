@@ -17,9 +17,10 @@ import socket
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from ..errors import DamagedError, StoreError, StoreLockedError, UnknownNameError, UnreadableError
@@ -205,6 +206,15 @@ def locked(folder: Path, store: Path | str, patience: float = 0.0) -> Iterator[N
         with suppress(OSError):
             note.unlink()
         lock.release()
+
+
+class HeldStore:
+    """A store that is held by its writer until the end of a ``with``."""
+
+    _stack: ExitStack
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        self._stack.close()
 
 
 _GENERATION = re.compile(r"generation-(\d{6,})")

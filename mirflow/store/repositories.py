@@ -19,7 +19,6 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from threading import Thread
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -29,7 +28,7 @@ from ..remote import Address, as_given, client_of, parse_address, reason_of, sil
 from .cells import Entry, GroupContent, concatenate_cells
 from .chunks import extend_group, write_group
 from .format import FINGERPRINTS, SIGNATURES, TYPES, WARNINGS, check, dense_cells
-from .generations import locked, storing
+from .generations import HeldStore, locked, storing
 from .journal import Journal
 from .stored import CREATED, FORMAT, FORMAT_KEY, StoredGroup
 
@@ -336,7 +335,7 @@ def _demand_history(path: str | Path) -> Address:
     return demand_address(path)
 
 
-class RepositoryWriter:
+class RepositoryWriter(HeldStore):
     """A store at an address, to which other processes may write at the same time. `path`: the address, without a
     version. `patience`: seconds to wait for another process that commits to the same folder; object stores do without.
     `journal` has finished blocks that are not published yet, in a folder of this account; see
@@ -384,9 +383,6 @@ class RepositoryWriter:
             _ask(self._address, self._read_tip)
             self._stack = stack.pop_all()
         return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
-        self._stack.close()
 
     def _read_tip(self) -> None:
         session = self._repository.readonly_session(_BRANCH)

@@ -12,7 +12,6 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
@@ -23,6 +22,7 @@ from .format import check
 from .generations import (
     POINTER,
     WINDOWS,
+    HeldStore,
     demand_path,
     generation_number,
     locked,
@@ -51,7 +51,7 @@ def software_versions() -> Mapping[str, str]:
     return {name: version(name) for name in ("mirflow", "numpy", "zarr")} | {"python": platform.python_version()}
 
 
-class StoreWriter:
+class StoreWriter(HeldStore):
     """A store that this process, and no other, writes.
 
     Parameters
@@ -110,9 +110,6 @@ class StoreWriter:
                 self.journal = Journal(self.folder / f"journal-{self.current:06d}")
             self._stack = stack.pop_all()
         return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
-        self._stack.close()
 
     def attrs(self) -> Mapping[str, Any]:
         """Attributes of the current store; empty if it does not exist yet."""
