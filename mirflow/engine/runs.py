@@ -302,7 +302,9 @@ class EvaluationReport:
     content: GroupContent  # contents of its group of the store
     counts: Mapping[str, int]
     """Cells by reason: ``new``, ``changed``, ``retried``, ``resumed``, ``reused``, ``removed``."""
-    status: dict[Status, int]  # all cells by outcome
+    computed: str  # the same in words
+    status: Mapping[Status, int]  # all cells by outcome
+    outcomes: str  # the same in words
     messages: tuple[str, ...]  # reasons for missing scores, each once
     partly: int = 0  # number of cells without a score of some metrics
     warnings: tuple[str, ...] = ()  # warnings about the meaning of the scores, which are stored
@@ -315,16 +317,6 @@ class EvaluationReport:
     """Failed user-defined metrics: the number of cells that have other scores, and an example with its message."""
     failed: int = 0  # number of cells without a score
     empty: int = 0  # number of cells with a score whose reference or estimate is empty
-
-    @property
-    def computed(self) -> str:
-        """Numbers of cells by reason, in words."""
-        return ", ".join(f"{count} {name}" for name, count in self.counts.items() if count) or "none"
-
-    @property
-    def outcomes(self) -> str:
-        """Numbers of all cells by outcome, in words."""
-        return ", ".join(f"{count} {status.name}" for status, count in self.status.items()) or "none"
 
     def __repr__(self) -> str:
         return f"{self.plan.name}: cells: {self.computed}; now: {self.outcomes}"
@@ -521,10 +513,8 @@ def _compute_part(
         before = contents_of_runs(store)
         jobs = [start_job(item, before.get(item.name), journal, share=part.share(item.shape)) for item in planned.plans]
         chosen = _compute(jobs, journal, scheduler, workers, shown, guarded)
-    reports = [_report(job, _content(replace(job, before=None), {})) for job in jobs]
-    for report in reports:
-        report.status.pop(Status.not_computed, None)
-    return tuple(reports), chosen
+    outcomes = frozenset(Status) - {Status.not_computed}  # of other parts
+    return tuple(_report(job, _content(replace(job, before=None), {}), outcomes) for job in jobs), chosen
 
 
 def raise_failures(jobs: Iterable[Job]) -> None:
@@ -651,7 +641,7 @@ def publish_jobs(
     return tuple(map(_report, jobs, contents)), published
 
 
-def _report(job: Job, content: GroupContent) -> EvaluationReport:
+def _report(job: Job, content: GroupContent, outcomes: Collection[Status] = tuple(Status)) -> EvaluationReport:
     counts = dict.fromkeys(Status, 0)
     messages: dict[str, None] = {}
     partly = warned = repairs = 0
@@ -686,11 +676,14 @@ def _report(job: Job, content: GroupContent) -> EvaluationReport:
             example = min(failing, key=lambda cell: len(failed[cell]))  # its message names few others
             where = f"system {cells.system[example]!r}, track {cells.track[example]!r}"
             broken[name] = len(failing), f"{where}: {text_of(cells.message[example])}"
+    named = {status: count for status, count in counts.items() if count and status in outcomes}
     return EvaluationReport(
         job.plan,
         content,
         job.counts,
-        {status: count for status, count in counts.items() if count},
+        ", ".join(f"{count} {name}" for name, count in job.counts.items() if count) or "none",
+        named,
+        ", ".join(f"{count} {status.name}" for status, count in named.items()) or "none",
         tuple(messages),
         partly,
         tuple(caution.text for caution in job.plan.cautions),
