@@ -114,5 +114,7 @@ def draw_tree(scores: xr.DataTree | xr.Dataset, path: str | Path | None = None) 
             array = node["score"].data
             if not isinstance(array, ScoreArray):
                 raise QueryError("no graph to draw: expected scores of open_pipeline, from which cells may be selected")
-            graph |= block_graph(array.cells.plan, array.selected, "")
+            selected = np.zeros(array.cells.plan.shape, dtype=np.bool_)
+            selected[np.ix_(*map(np.atleast_1d, array.picks[:2]))] = True
+            graph |= block_graph(array.cells.plan, selected, "")
     return draw(graph, path)

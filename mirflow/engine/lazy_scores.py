@@ -21,7 +21,7 @@ from dask.highlevelgraph import HighLevelGraph, Layer, MaterializedLayer
 
 from ..metrics.base import Sparse
 from ..pipeline.plan import EvaluationPlan
-from ..ragged import Bool, Int
+from ..ragged import Int
 from ..store.cells import CELL_ATTRS, Cells, GroupContent, concatenate_cells, no_cells, relabel
 from ..store.format import FINGERPRINTS, TEXTS, dense_cells, usable_text
 from .block import block_size
@@ -176,13 +176,6 @@ class ScoreArray(da.Array):  # type: ignore[misc]  # dask has no annotations
     cells: ScoredCells
     variable: str
     picks: tuple[Pick, ...]
-
-    @property
-    def selected(self) -> Bool:
-        """The cells of the plan that are selected of a variable over systems and tracks."""
-        selected = np.zeros(self.cells.plan.shape, dtype=np.bool_)
-        selected[np.ix_(*map(np.atleast_1d, self.picks[:2]))] = True
-        return selected
 
     @classmethod
     def of(cls, cells: ScoredCells, variable: str, dtype: Any, picks: tuple[Pick, ...]) -> ScoreArray:
