@@ -57,6 +57,9 @@ class Events:
     times: Float  # Times, ascending within each pair: float64 (events,), seconds
     counts: Int  # int64 (pairs,)
 
+    def __len__(self) -> int:
+        return len(self.counts)
+
     @cached_property
     def offsets(self) -> Int:
         """Offset of each pair's events: int64 (pairs + 1,)."""

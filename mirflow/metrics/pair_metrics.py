@@ -140,8 +140,8 @@ def metrics_of(
     if task and tasks and task not in tasks:
         raise MetricError(f"{origin}: {name} is a metric of {' and '.join(tasks)}, not of {task}")
     more = about.pop("parameters")
-    numbers_and_texts = (one for one in _signature(function, origin) if isinstance(one.default, int | float | str))
-    defaults = {one.name: one.default for one in numbers_and_texts}
+    every = _signature(function, origin)
+    defaults = {one.name: one.default for one in every if isinstance(one.default, int | float | str)}
     try:
         refuse_unknown("parameters", more, defaults)
         parameters = tuple(Parameter(key, default, **more.get(key, {})) for key, default in defaults.items())
@@ -165,9 +165,9 @@ def metrics_of(
     members: list[dict[str, Any]] = [{"name": name, "title": title, **common}]
     if values:
         keys = values if isinstance(values, Mapping) else dict.fromkeys(values, _NOTHING)
-        titles = {key: f"{title}: {key.replace('_', ' ')}" for key in keys}
+        common |= {"aliases": ()}
         members = [
-            dict(name=f"{name}.{key}", value=key, **{"title": titles[key], **common, "aliases": (), **special})
+            dict(name=f"{name}.{key}", value=key, **{"title": f"{title}: {key.replace('_', ' ')}", **common, **special})
             for key, special in keys.items()
         ]
     for fields in members:
