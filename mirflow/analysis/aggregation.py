@@ -251,7 +251,7 @@ def aggregate_selection(selection: ScoreSelection, codes: Int, groups: int = 1) 
     if selection.missing == "common" and len(blocks) > 1:
         # What all systems have, as far as statuses say.
         scored = np.asarray(has_score(selection.status).all(axis=0))
-        shared = np.repeat(scored[:, np.newaxis], len(selection.kinds), axis=1)
+        shared = np.repeat(scored[:, np.newaxis], len(selection.metrics), axis=1)
     while True:
         parts, deciding, totals = list[dict[str, Array]](), list[Float](), SelectionTotals(selection)
         for systems in blocks:

@@ -70,7 +70,12 @@ def sides_of(given: Comparable, root: str | Path | None = None) -> dict[str, Com
             label, boards = str(given.name or "tree"), {name: node.to_dataset() for name, node in nodes.items()}
         boards = {name: as_scores(ds) for name, ds in boards.items()}
     else:
-        path, wanted = split_group(given)
+        # The group stands behind the last colon, unless there is a file of the whole name.
+        text = str(given)
+        before, _, behind = text.rpartition(":")
+        whole = Path(text).exists() or (parse_address(text) is not None and before == "icechunk")
+        wanted = None if whole or not before or not behind.isidentifier() else behind
+        path = Path(text if wanted is None else before)
         if path.suffix.lower() in MAPPING_SUFFIXES:
             from ..published.score_tables import read_published
             from ..store.read import dataset_of
@@ -91,23 +96,6 @@ def sides_of(given: Comparable, root: str | Path | None = None) -> dict[str, Com
         printed = {str(one): float(step) for one, step in steps.items()} if isinstance(steps, Mapping) else {}
         sides[name] = ComparedScores(f"{label}:{name}" if name else label, name, ds, printed)
     return sides
-
-
-def split_group(given: str | Path) -> tuple[Path, str | None]:
-    """A path, and the group behind its last colon, unless there is a file of the whole name.
-
-    Examples
-    --------
-    >>> path, group = split_group("stores/x.zarr:chord")
-    >>> path.as_posix(), group
-    ('stores/x.zarr', 'chord')
-    """
-    text = str(given)
-    before, colon, group = text.rpartition(":")
-    whole = Path(text).exists() or (parse_address(text) is not None and before == "icechunk")
-    if whole or not (colon and before and group.isidentifier()):
-        return Path(text), None
-    return Path(before), group
 
 
 # Times, texts that say the same as other attributes, and what differs from machine to machine without meaning anything.

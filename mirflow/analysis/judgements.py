@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -294,34 +293,28 @@ class Workload:
     limit: float = LIMIT
     """Minutes that each of them can be asked for."""
 
+    judgements: float = field(init=False, repr=False, compare=False)
+    """Judgements that are to be made, if no two systems return the same candidate."""
+    minutes_per_grader: float = field(init=False, repr=False, compare=False)
+    """The left side of the equation."""
+    feasible: bool = field(init=False, repr=False, compare=False)
+    """Whether it holds."""
+    least_graders: int = field(init=False, repr=False, compare=False)
+    """The fewest graders with whom it would hold."""
+
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if not (math.isfinite(value) and value > 0):
-                raise MetricError(f"{field.name} must be a number above 0, not {value!r}")
+        for factor in fields(self):
+            if factor.init and not (math.isfinite(value := getattr(self, factor.name)) and value > 0):
+                raise MetricError(f"{factor.name} must be a number above 0, not {value!r}")
+        judgements = self.algorithms * self.queries * self.candidates * self.graders_per_pair
+        minutes = judgements * self.minutes / self.graders
         most = self.limit * max(self.algorithms, self.queries, self.candidates, self.graders_per_pair)
-        if not (0 < self.minutes_per_grader < math.inf and most / self.minutes_per_grader < math.inf):
+        if not (0 < minutes < math.inf and most / minutes < math.inf):
             raise MetricError("the factors are too large or too small to be multiplied")
-
-    @cached_property
-    def judgements(self) -> float:
-        """Judgements that are to be made, if no two systems return the same candidate."""
-        return self.algorithms * self.queries * self.candidates * self.graders_per_pair
-
-    @cached_property
-    def minutes_per_grader(self) -> float:
-        """The left side of the equation."""
-        return self.judgements * self.minutes / self.graders
-
-    @property
-    def feasible(self) -> bool:
-        """True if it holds."""
-        return self.minutes_per_grader <= self.limit
-
-    @property
-    def least_graders(self) -> int:
-        """The fewest graders with whom it would hold."""
-        return max(math.ceil(round(self.judgements * self.minutes / self.limit, _DIGITS)), 1)
+        computed = {"judgements": judgements, "minutes_per_grader": minutes, "feasible": minutes <= self.limit}
+        computed["least_graders"] = max(math.ceil(round(judgements * self.minutes / self.limit, _DIGITS)), 1)
+        for name, value in computed.items():
+            object.__setattr__(self, name, value)
 
     def most(self, factor: str) -> int:
         """The largest whole number of algorithms, queries, candidates or graders_per_pair for which it would hold.

@@ -438,20 +438,15 @@ def query_content(content: GroupContent, metrics: Sequence[str]) -> ResultInMemo
     kept = {
         name: [metric_coord[place] for place in places] for name, metric_coord in content.metric_coords.items()
     } | kept
-    return ResultInMemory(
-        {
-            "system": VariableInMemory(("system",), np.array([systems[row] for row in order], dtype=object)),
-            **{
-                name: VariableInMemory(("metric",), np.array(one, dtype=object))
-                for name, one in free_names(kept, LONG_NAMES).items()
-            },
-        },
-        {
-            **{name: VariableInMemory(("system", "metric"), one[..., 0]) for name, one in arrays.items()},
-            "n_tracks": VariableInMemory((), np.array(tracks)),
-        },
-        {**origin_of(content, content.name), **policies, **gaps, "left_out": ""},
-    )
+    along = {name: np.array(entries, dtype=object) for name, entries in free_names(kept, LONG_NAMES).items()}
+    of_metrics = {name: VariableInMemory(("metric",), entries) for name, entries in along.items()}
+    ordered = np.array([systems[row] for row in order], dtype=object)
+    values = {name: VariableInMemory(("system", "metric"), array[..., 0]) for name, array in arrays.items()}
+    result = ResultInMemory(values, n_tracks=VariableInMemory((), np.array(tracks)))
+    result.coords = {"system": VariableInMemory(("system",), ordered), **of_metrics}
+    result.attrs = {**origin_of(content, content.name), **policies, **gaps, "left_out": ""}
+    result.update(result.coords)
+    return result
 
 
 def primary_results(

@@ -7,7 +7,7 @@ frame. Results of queries about evaluations in memory have classes that do witho
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -37,19 +37,11 @@ class VariableInMemory(NamedTuple):
     attrs: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True)
-class ResultInMemory:
-    """The dataset of a query about an evaluation in memory, made and read without importing xarray."""
+class ResultInMemory(dict[str, VariableInMemory]):
+    """The variables of a query about an evaluation in memory, by name, made and read without importing xarray."""
 
     coords: Mapping[str, VariableInMemory]
-    data_vars: Mapping[str, VariableInMemory]
     attrs: Mapping[str, str]
-
-    def __getitem__(self, name: str) -> VariableInMemory:
-        return self.coords[name] if name in self.coords else self.data_vars[name]
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.coords or name in self.data_vars
 
 
 Results: TypeAlias = "xr.Dataset | ResultInMemory"

@@ -85,17 +85,6 @@ class CellProblem:
             return "no"
         return "partly" if self.status == Status.ok and self.kind == "reason" else "yes"
 
-    @property
-    def cause(self) -> str:
-        """The message without the names of systems, tracks and files, and without values: equal for one cause."""
-        named = self.message
-        for name in {self.system, self.track}:
-            bare = re.escape(name)
-            # Not wherever it stands: a track may be called as a word of the message is.
-            named = re.sub(rf"^(reference|estimate) [^:]*{bare}:", "", named)  # in memory
-            named = re.sub(rf"(?<=[/\\\[]){bare}(?!\w)|(?<!\w){bare}(?=\.\w)|{re.escape(repr(name))}", "", named)
-        return f"{self.status.name}: {self.kind}: {without_values(_FILE.sub('', named))}"
-
 
 def find_problems(ds: Scores) -> list[CellProblem]:
     """List the remarks on all cells, system by system."""
@@ -160,10 +149,18 @@ def count_scored(problems: Iterable[CellProblem]) -> str:
 
 
 def group_problems(problems: Sequence[CellProblem]) -> list[list[CellProblem]]:
-    """Problems of the same cause together, the most frequent cause first."""
-    causes: dict[str, list[CellProblem]] = {}
+    """Problems of the same cause together, the most frequent cause first. They have one cause if their messages are the
+    same without the names of systems, tracks and files, and without values."""
+    causes: dict[tuple[Status, RemarkKind, str], list[CellProblem]] = {}
     for problem in problems:
-        causes.setdefault(problem.cause, []).append(problem)
+        message = problem.message
+        for name in {problem.system, problem.track}:
+            bare = re.escape(name)
+            # Not wherever it stands: a track may be called as a word of the message is.
+            message = re.sub(rf"^(reference|estimate) [^:]*{bare}:", "", message)  # in memory
+            message = re.sub(rf"(?<=[/\\\[]){bare}(?!\w)|(?<!\w){bare}(?=\.\w)|{re.escape(repr(name))}", "", message)
+        cause = problem.status, problem.kind, without_values(_FILE.sub("", message))
+        causes.setdefault(cause, []).append(problem)
     return sorted(causes.values(), key=len, reverse=True)
 
 
@@ -247,8 +244,10 @@ class ScoreSelection:
 
     scores: Scores
     """The systems and tracks of a query, with all their metrics."""
-    kinds: Mapping[int, str]
-    """The aggregate of each selected metric, by its position."""
+    metrics: Sequence[int]
+    """The positions of the selected ones."""
+    aggregates: list[str]
+    """The aggregate of each."""
     missing: str
     undefined: str
     status: Status8
@@ -258,26 +257,22 @@ class ScoreSelection:
 
     @classmethod
     def of(cls, scores: Scores, kinds: Mapping[int, str], query: Query, first: int | None = None) -> ScoreSelection:
-        """Some metrics of an evaluation, under the policies of a query."""
+        """Some metrics of an evaluation, by their positions with their aggregates, under the policies of a query."""
         scores = computed(scores)
         status, duration = states_of(scores)
         apart = are_apart(scores.attrs, status)
-        return cls(scores, kinds, query.policy(len(status), apart=apart), query.undefined, status, duration, first)
-
-    @property
-    def aggregates(self) -> list[str]:
-        """The aggregate of each selected metric."""
-        return [*self.kinds.values()]
+        missing = query.policy(len(status), apart=apart)
+        return cls(scores, [*kinds], [*kinds.values()], missing, query.undefined, status, duration, first)
 
     def names(self, name: str) -> list[str]:
         """Labels of systems, tracks or the selected metrics, or a coordinate of these as text."""
-        return names_of(self.scores, name, None if name in ("system", "track") else self.kinds)
+        return names_of(self.scores, name, None if name in ("system", "track") else self.metrics)
 
     def blocks(self, groups: int = 1) -> list[slice]:
         """Systems whose scores take a bounded amount of memory together; the more groups of tracks, the more."""
         systems, tracks = self.status.shape
         most = max(_BLOCK, _BLOCK_PER_GROUP * groups)
-        size = max(1, tracks * len(self.kinds))
+        size = max(1, tracks * len(self.metrics))
         step = max(2, most // size, min(_SYSTEMS, _LARGEST // size))
         # At least two systems, if there are as many: numpy adds up the tracks of a single one in another order.
         starts = [*range(0, systems - 1, step)] or [0]
@@ -299,9 +294,8 @@ class ScoreSelection:
                 return parts[0]
             return {name: np.concatenate([part[name] for part in parts]) for name in CELLS}
         # Contiguous, as sums depend on the memory layout in their last bits; xarray's own come from such arrays.
-        metrics = [*self.kinds]
-        score, weight = map(np.ascontiguousarray, numbers_of(self.scores, metrics, systems))
-        numerator = numerators_of(self.scores, metrics, systems)
+        score, weight = map(np.ascontiguousarray, numbers_of(self.scores, self.metrics, systems))
+        numerator = numerators_of(self.scores, self.metrics, systems)
         if numerator is not None:
             score, weight = with_surplus(score, weight, numerator, self.aggregates)
         bare = self.bare[systems] if self.missing == "zero" else None
@@ -319,7 +313,7 @@ class ScoreSelection:
         ds: Any = self.scores
         coords: dict[str, Any] = {"_aggregate": ("metric", np.array(self.aggregates, dtype=str))}
         for dim in ("system", "track", "metric"):
-            places = [*self.kinds] if dim == "metric" else slice(None)
+            places = self.metrics if dim == "metric" else slice(None)
             along = {dim: ds[dim].values, **coords_of(ds, dim)}
             coords |= {name: (dim, values[places]) for name, values in along.items()}
         return plain_dataset({}, coords, {**ds.attrs, **attrs})
@@ -365,7 +359,7 @@ class SelectionTotals:
     """What checks and notes need to know about all scores, gathered from blocks of systems."""
 
     def __init__(self, selection: ScoreSelection) -> None:
-        tracks, metrics = selection.status.shape[1], len(selection.kinds)
+        tracks, metrics = selection.status.shape[1], len(selection.metrics)
         self._selection = selection
         self.shared: Bool = np.ones((tracks, metrics), dtype=np.bool_)
         """Scores that all systems have: bool (tracks, metrics)."""

@@ -11,7 +11,7 @@ import time
 from collections.abc import Collection, Iterable, Mapping
 from math import gcd
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -32,9 +32,6 @@ from .common_options import (
     stores_argument,
 )
 from .output import check_figure, echo, given_options
-
-if TYPE_CHECKING:
-    from ..ragged import Float
 
 VENUES = ("ieee", "ismir", "tismir")
 
@@ -418,7 +415,7 @@ def sonify_command(
         )
         for index, path in enumerate(annotations)
     ]
-    ears = signals if stereo else [_add(signals)]
+    ears = [[one] for one in signals] if stereo else [signals]
     if signal is not None:
         audio = signal.read(0, signal.frames).mean(axis=0)
         if own_rate != fs:
@@ -426,9 +423,12 @@ def sonify_command(
 
             common = gcd(own_rate, fs)
             audio = np.asarray(resample_poly(audio, fs // common, own_rate // common))
-        ears = [_add([ear, audio]) for ear in ears]
-    size = max(map(len, ears))
-    samples = np.stack([np.pad(ear, (0, size - len(ear))) for ear in ears], axis=1)
+        ears = [[*ear, audio] for ear in ears]
+    size = max(len(one) for ear in ears for one in ear)
+    samples = np.zeros((size, len(ears)))
+    for column, ear in enumerate(ears):
+        for one in ear:
+            samples[: len(one), column] += one
     scale = max(float(np.abs(samples).max(initial=0.0)), 1.0)
     try:
         with soundfile.SoundFile(output, "w", fs, channels=samples.shape[1]) as file:
@@ -438,12 +438,3 @@ def sonify_command(
     except soundfile.SoundFileError as error:
         raise click.UsageError(f"cannot write {output}: {error}") from error
     echo(f"{output} written ({size / fs:.1f} s)", err=True)
-
-
-def _add(signals: list[Float]) -> Float:
-    import numpy as np
-
-    total = np.zeros(max(map(len, signals)))
-    for signal in signals:
-        total[: len(signal)] += signal
-    return total

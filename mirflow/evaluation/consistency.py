@@ -104,24 +104,23 @@ def find_suspects(
 ) -> Iterator[tuple[ConsistencyRule, Suspect]]:
     """Places of an annotation that break a rule of its task. `annotation`: with finite times in ascending order; others
     have no findings."""
-    if not _is_ordered(annotation):
+    ordered = set()  # of others the times cannot be compared
+    for name, one in {"": annotation, **beside}.items():
+        columns = [one.columns[column] for column in ("time", "start", "end") if column in one.columns]
+        if all(np.isfinite(column).all() for column in columns) and (np.diff(columns[:1]) >= 0).all():
+            ordered.add(name)
+    if "" not in ordered:
         return
     for rule in RULES:
         if task not in rule.tasks:
             continue
         name = next((name for name in rule.beside if name in beside), "")
-        other = beside[name] if name and _is_ordered(beside[name]) else None  # else the times cannot be compared
+        other = beside[name] if name and name in ordered else None
         if other is not None and name == "downbeat":
             other = replace(other, labels=["1"] * len(other))
         if other is not None or not rule.needs:
             for suspect in rule.find(annotation, other):
                 yield rule, suspect
-
-
-def _is_ordered(annotation: Annotation) -> bool:
-    columns = [annotation.columns[name] for name in ("time", "start", "end") if name in annotation.columns]
-    finite = all(np.isfinite(column).all() for column in columns)
-    return not columns or bool(finite and (np.diff(columns[0]) >= 0).all())
 
 
 @declare_rule(
@@ -272,17 +271,12 @@ class _Tones:
     def outside(self, key: Key) -> Int:
         """Number of tones of each chord that are not in a key."""
         scale = sum(1 << (step + key.tonic) % 12 for step in _SCALES[MODES[key.mode]])
-        return _bits(self.pitches & ~scale)
+        return np.bitwise_count(self.pitches & ~scale).astype(np.int64)
 
     def share(self, key: Key) -> float:
         """Share of the tones in a key, weighted by their seconds."""
-        tones = self.seconds @ _bits(self.pitches)
+        tones = self.seconds @ np.bitwise_count(self.pitches)
         return float(1 - self.seconds @ self.outside(key) / tones) if tones else 1.0
-
-
-def _bits(masks: Int) -> Int:
-    counts: Int = ((masks[:, np.newaxis] >> np.arange(12)) & 1).sum(axis=1)
-    return counts
 
 
 def _name(key: Key) -> str:

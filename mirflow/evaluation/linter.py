@@ -207,8 +207,7 @@ def _companions(beside: Path, paths: Sequence[Path], task: str | None, options: 
         other = by_name.get(path.relative_to(folder).with_suffix("").as_posix())
         if other is None:
             return {}
-        how = _with_defaults({"annotator": None, **options}, tasks[other], None)
-        annotations = _annotations(other, tasks[other], how)
+        annotations = _annotations(other, tasks[other], None, {"annotator": None, **options})
         return {tasks[other] or _task_of(annotation) or "": annotation for annotation in reversed(annotations)}
 
     return companions
@@ -337,11 +336,6 @@ def _check_source(
     return FileCheck(source.label, tuple(problems), "track", track)
 
 
-def _with_defaults(options: Mapping[str, Any], task: str | None, convention: str | None) -> dict[str, Any]:
-    """Options of reading, with the convention's as defaults."""
-    return {**({} if task is None else get_task(task).convention(convention).reading), **options}
-
-
 def _check_table(path: Path, reading: Reading, settings: _Settings) -> Iterator[FileCheck]:
     name = str(path)
     try:
@@ -378,7 +372,7 @@ def _check_file(path: Path, settings: _Settings) -> Iterator[FileProblem]:
             yield FileProblem("note", "skipped", "not checked; give the task of the file, for example --task chord")
             return
     try:
-        annotations = _annotations(path, task, _with_defaults(options, task, settings.convention))
+        annotations = _annotations(path, task, settings.convention, options)
     except AnnotationError as error:
         inner = error.path is not None and error.path != str(path)  # one of several audio files
         yield FileProblem("error", "unreadable", str(error) if inner else error.message, error.line)
@@ -420,9 +414,10 @@ def _check_file(path: Path, settings: _Settings) -> Iterator[FileProblem]:
             yield from _check_annotation(annotation, replace(settings, task=task), str(path), {**others, **beside})
 
 
-def _annotations(path: Path, task: str | None, options: Mapping[str, Any]) -> list[Annotation]:
+def _annotations(path: Path, task: str | None, convention: str | None, options: Mapping[str, Any]) -> list[Annotation]:
     """Every annotation of a file for the task, or else all that can be read; of one annotator where one is named."""
-    options = dict(options)
+    defaults = {} if task is None else get_task(task).convention(convention).reading
+    options = {**defaults, **options}
     annotator = options.pop("annotator")
     if task is not None or "namespace" in options:
         annotations = read_all(path, task=task, **options)

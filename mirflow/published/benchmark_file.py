@@ -276,8 +276,8 @@ def benchmark_files() -> dict[str, tuple[Path, str]]:
     Warns of entry points that cannot be loaded, and of names that two packages have.
     """
     found: dict[str, tuple[Path, str]] = {}
-    own = [demonstration() / "demo-benchmark" / "demo-chords.yaml", *_below(Path(__file__).with_name("benchmarks"))]
-    packages = [("mirflow", own)]
+    places = [demonstration() / "demo-benchmark" / "demo-chords.yaml", Path(__file__).with_name("benchmarks")]
+    packages = [("mirflow", place) for place in places]
     for point in installed(BENCHMARKS):
         package = point.dist.name if point.dist is not None else point.module
         try:
@@ -289,10 +289,16 @@ def benchmark_files() -> dict[str, tuple[Path, str]]:
                 what = text if isinstance(value, str | Path) else f"a {type(value).__name__}"
                 expected = "expected a module or a path"
                 raise PluginError(f"{point.name!r} in the entry points {BENCHMARKS!r} is {what}: {expected}")
-            packages.append((package, _below(Path(value))))
+            packages.append((package, Path(value)))
         except PluginError as error:
             warnings.warn(str(error), MirflowWarning, stacklevel=3)
-    for package, path in ((package, path) for package, paths in packages for path in paths):
+    listed = [
+        (package, path)
+        for package, place in packages
+        for path in ([place] if place.is_file() else sorted(place.iterdir()))
+        if path == place or path.suffix in _SUFFIXES
+    ]
+    for package, path in listed:
         if path.stem in found:
             first = found[path.stem][1]
             message = f"benchmark {path.stem!r} of {package} is ignored, as {first} has one of this name"
@@ -300,10 +306,6 @@ def benchmark_files() -> dict[str, tuple[Path, str]]:
         else:
             found[path.stem] = path, package
     return found
-
-
-def _below(place: Path) -> list[Path]:
-    return [place] if place.is_file() else sorted(path for path in place.iterdir() if path.suffix in _SUFFIXES)
 
 
 def find_benchmark(name: str | Path) -> BenchmarkFile:

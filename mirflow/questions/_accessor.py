@@ -188,7 +188,7 @@ def _section(name: str, ds: xr.Dataset) -> str:
     if result.sizes["system"] > _SYSTEMS:
         notes.append(f"{_SYSTEMS} of {result.sizes['system']} systems shown")
     listed = "".join(f'<div class="note">{escape(note)}</div>' for note in notes)
-    leader = f"{title_in(result)}: {rank_result(result).lead()}"
+    leader = f"{title_in(result)}: {rank_result(result).sentence(brief=True)}"
     units = [f" [{unit}]" if unit else "" for unit in names_of(result, "unit")]
     named = zip(names_of(result, "metric"), units, names_of(result, "aggregate"), strict=True)
     heads = "".join(

@@ -364,25 +364,20 @@ def diff(
     found, left = differences(a, b, **words, tolerance=tolerance, pair=pair, root=root)
     alone = [f"evaluations only in {side}: {', '.join(names)}" for side, names in zip("ab", left, strict=True) if names]
 
-    def neither(ds: xr.Dataset) -> list[str]:
+    never_worse: list[list[str]] = []
+    for ds in found:
         names = ds["metric"].values[ds["orientation"].values == "none"].tolist() if worse else []
-        return [f"never worse, as neither high nor low values are better: {', '.join(names)}"] if names else []
+        note = f"never worse, as neither high nor low values are better: {', '.join(names)}"
+        never_worse.append([note] if names else [])
 
     def tables(width: int) -> list[Table]:
         made = []
-        for ds in found:
-            notes = [*neither(ds), *(alone if ds is found[-1] else ())]
+        for ds, never in zip(found, never_worse, strict=True):
+            notes = [*never, *(alone if ds is found[-1] else ())]
             made.append(difference_table(ds, notes, every=every))
             made += [table for table in [worst_table(ds, worst)] if table.rows] if worst else []
         return made
 
-    def rows() -> list[Table]:
-        if not worst:
-            return [rows_of(found, ("a", "b"), DIFFERENCES)]
-        return [worst_table(ds, worst, long=True) for ds in found]
-
-    if fail_above is None:
-        return Tabulation(found, tables, rows)
     how = (
         "are worse in b by more than {}, or have a score in a only"
         if worse
@@ -391,6 +386,14 @@ def diff(
     failures = [
         f"{how.format(fail_above)}: {ds.attrs['a']}: {', '.join(far)}"
         for ds in found
-        if (far := exceeding(ds, most, worse=worse))
+        if fail_above is not None and (far := exceeding(ds, most, worse=worse))
     ]
-    return Tabulation(found, tables, rows, [note for ds in found for note in neither(ds)], failures)
+    return Tabulation(
+        found,
+        tables,
+        lambda: (
+            [worst_table(ds, worst, long=True) for ds in found] if worst else [rows_of(found, ("a", "b"), DIFFERENCES)]
+        ),
+        [note for notes in never_worse for note in notes],
+        failures,
+    )

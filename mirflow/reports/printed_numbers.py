@@ -36,11 +36,6 @@ class Printed:
     percent: bool = False
     """Whether a percent sign is behind it."""
 
-    @property
-    def decimals(self) -> bool:
-        """Whether there are digits behind a decimal mark."""
-        return "." in self.text
-
 
 _SKIP = rf"[ {BORDER}]*"
 _DIGITS = rf"(?:(?:0|[1-9][0-9]*)(?:[.,{NEUTRAL}][0-9]+)?|[.,{NEUTRAL}][0-9]+)(?:[eE][-+]?[0-9]{{1,3}})?"
@@ -150,21 +145,6 @@ _BEHIND = re.compile(
 )
 _UNITS = {r"\percent": "%", "%": "%", r"\%": "%", r"\second": "", r"\s": "", "s": "", r"\hertz": "", "Hz": ""}
 _COMMAND = re.compile(r"\\(?:([a-zA-Z]+)\*?\s*|(.))", re.DOTALL)
-_REDEFINES = re.compile(
-    r"\\(?:(?:re|provide)?newcommand|providecommand|DeclareRobustCommand|[gex]?def|let|definecolor|colorlet|providecolor)(?![a-zA-Z])"
-    r"\*?\s*\{?\s*\\?([a-zA-Z]+)"
-)
-
-
-def redefined_in(document: str) -> frozenset[str]:
-    r"""Names of commands and colours that a document defines itself, so that they may say something else.
-
-    Examples
-    --------
-    >>> sorted(redefined_in(r"\renewcommand{\textbf}[1]{0.9} \definecolor{red}{gray}{1}"))
-    ['red', 'textbf']
-    """
-    return frozenset(_REDEFINES.findall(document))
 
 
 def latex_text(cell: str, redefined: Collection[str] = ()) -> str:

@@ -19,7 +19,7 @@ import json
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from html import unescape
@@ -40,7 +40,6 @@ from .printed_numbers import (
     markdown_text,
     read_plain,
     read_text,
-    redefined_in,
 )
 from .results import INTERVAL, MARKS, NARROWED, ORIGIN
 
@@ -62,18 +61,17 @@ class Signing:
     signatures: Callable[[], Sequence[Signature]]
     """Gives the signatures, of which each has other metrics."""
 
-    def heads(self) -> list[str]:
-        """The comments before the table."""
-        return [f"mirflow {number}: {one}" for number, one in enumerate(self.signatures(), 1)]
-
-    def comments(self) -> list[str]:
-        """The comment of each row, with names in which nothing ends a comment or a part of one."""
+    def comments(self, signatures: Iterable[str]) -> tuple[list[str], list[str]]:
+        """The comments before the table, one for each signature, and the comment of each row, with names in which
+        nothing ends a comment or a part of one."""
         texts: dict[Names, str] = {}
         for names in {*self.columns, *chain.from_iterable(self.rows)}:
             escaped = [[quoted(text).replace("=", "%3D").replace("*", "%2A") for text in pair] for pair in names]
             texts[names] = ",".join(map("=".join, escaped))
         cells = " & ".join(texts[names] or NUMBER for names in self.columns)
-        return [f"mirflow: {' & '.join(texts[names] or NOTHING for names in row)} : {cells}" for row in self.rows]
+        heads = [f"mirflow {number}: {signature}" for number, signature in enumerate(signatures, 1)]
+        of_rows = (" & ".join(texts[names] or NOTHING for names in row) for row in self.rows)
+        return heads, [f"mirflow: {row} : {cells}" for row in of_rows]
 
 
 @dataclass(frozen=True)
@@ -280,7 +278,7 @@ class _SignedDocument:
         for number, printed in self._numbers:
             if printed is not None and printed.text:
                 marks.setdefault(number.table, Counter()).update([printed.mark] if printed.mark else [])
-                decimals |= {number.table} if printed.decimals else set()
+                decimals |= {number.table} if "." in printed.text else set()
         made = []
         for number, printed in self._numbers:
             counts = marks.get(number.table)
@@ -319,13 +317,18 @@ _LATEX_MARKS = re.compile(
 )
 
 
+_REDEFINES = re.compile(
+    r"\\(?:(?:re|provide)?newcommand|providecommand|DeclareRobustCommand|[gex]?def|let|definecolor|colorlet|providecolor)(?![a-zA-Z])"
+    r"\*?\s*\{?\s*\\?([a-zA-Z]+)"
+)
+"""Finds the names of commands and colours that a document defines itself, so that they may say something else."""
 _CODE = re.compile(r"((?:\\.|[^\\%])*\\?)(?:%(.*))?", re.DOTALL)
 r"""What is before and behind the first percent sign that is not ``\%``."""
 
 
 def _read_latex(text: str, path: str, document: _SignedDocument) -> None:
     """Numbers in LaTeX: a row is what stands between the comments of rows, or since a rule."""
-    read = partial(latex_text, redefined=redefined_in(text))
+    read = partial(latex_text, redefined=frozenset(_REDEFINES.findall(text)))
     text, branches = _shown(text)
     fragment = "\\begin{tabular" not in text
     row: list[str] = []

@@ -212,13 +212,11 @@ class Standings:
             sentences.append(f"{self.called(without)} {'has' if len(without) == 1 else 'have'} no score.")
         return lead, told, " ".join(sentences)
 
-    def lead(self) -> str:
-        """The first sentence: who leads, or between which values the systems lie."""
-        return "".join(part if isinstance(part, str) else self.show(part) for part in self.words()[0])
-
-    def sentence(self) -> str:
-        """Who leads, who is not told apart, who is worse, and which tracks count."""
-        return " ".join(filter(None, (self.lead(), *self.words()[1:])))
+    def sentence(self, *, brief: bool = False) -> str:
+        """Who leads, who is not told apart, who is worse, and which tracks count; `brief`: only the first of these."""
+        first, *others = self.words()
+        lead = "".join(part if isinstance(part, str) else self.show(part) for part in first)
+        return lead if brief else " ".join(filter(None, (lead, *others)))
 
     def nodes(self, link: Callable[[str, str], str] | None = None, most: int | None = None) -> list[Node]:
         """The sentence and the chart, as elements of a page that has the style of the report.

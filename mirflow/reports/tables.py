@@ -132,6 +132,8 @@ def plain_entry(value: object) -> Entry:
 
 def merge(tables: Sequence[Table]) -> Table:
     """The rows of several tables under all of their columns; None where a table has no such column."""
+    if len(tables) == 1:
+        return Table(tables[0].columns, tables[0].rows)
     columns = tuple(dict.fromkeys(name for table in tables for name in table.columns))
     rows = [dict(zip(table.columns, row, strict=True)) for table in tables for row in table.rows]
     return Table(columns, tuple(tuple(row.get(name) for name in columns) for row in rows))
@@ -367,18 +369,13 @@ def _signed(table: Table) -> tuple[list[str], list[str], tuple[str, ...]]:
     notes = (*table.notes, *table.details)
     if table.signing is None:
         return [], [], notes
-    signatures = [f"{SIGNED}{one}" for one in table.signing.signatures()]
-    return table.signing.heads(), table.signing.comments(), () if table.bare else (*notes, *signatures)
+    signatures = list(map(str, table.signing.signatures()))
+    heads, comments = table.signing.comments(signatures)
+    return heads, comments, () if table.bare else (*notes, *(f"{SIGNED}{text}" for text in signatures))
 
 
 NAMES = ("titles", "identifiers")
 """Names of metrics in papers: those of the literature, or identifiers."""
-
-
-def check_names(names: str) -> None:
-    """Raise an UnknownNameError unless metrics can be named in this way."""
-    if names not in NAMES:
-        raise UnknownNameError("names", names, NAMES)
 
 
 def to_latex(
@@ -392,7 +389,8 @@ def to_latex(
     ({"titles", "identifiers"}): metrics as the literature calls them, ``F-measure (onset, pitch)``, or by their
     identifiers; raises `UnknownNameError` for other ones.
     """
-    check_names(names)
+    if names not in NAMES:
+        raise UnknownNameError("names", names, NAMES)
     if not table.columns:
         return "".join(f"% {clean_text(line)}\n" for line in (table.title, *table.notes) if line)
     above = escape(table.caption() or table.title) if caption is None else caption
@@ -469,33 +467,6 @@ def _latex_number(text: str) -> str:
         return "--"
     text = text.replace("inf", r"$\infty$").replace(" ± ", r"\,$\pm$\,")
     return f"$-${text[1:]}" if text.startswith("-") else text
-
-
-def to_csv(table: Table) -> str:
-    """Write a table for other programs: full precision, empty fields for missing values, no title and no notes.
-
-    An infinite value is ``inf`` or ``-inf``.
-    """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows([bare_entry(entry) for entry in row] for row in table.rows)
-    return out.getvalue()
-
-
-def to_json(table: Table) -> str:
-    """Write a table as a list of objects: full precision, null for missing values.
-
-    JSON has no infinity: it is the text ``inf`` or ``-inf``, which Python, numpy and R read as the number again.
-    """
-    rows = [
-        {
-            name: str(entry) if isinstance(entry, float) and math.isinf(entry) else bare_entry(entry)
-            for name, entry in zip(table.columns, row, strict=True)
-        }
-        for row in table.rows
-    ]
-    return json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def bare_entry(entry: Entry) -> Entry:
@@ -665,12 +636,27 @@ class Tabulation(Generic[Item]):
         return "\n".join(made)
 
     def to_csv(self) -> str:
-        """CSV of the rows for programs."""
-        return to_csv(self.rows())
+        """CSV of the rows for programs: full precision, empty fields for missing values; infinity is ``inf``."""
+        table, out = self.rows(), io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(table.columns)
+        writer.writerows([bare_entry(entry) for entry in row] for row in table.rows)
+        return out.getvalue()
 
     def to_json(self) -> str:
-        """JSON of the rows for programs: a list of objects."""
-        return to_json(self.rows())
+        """JSON of the rows for programs: a list of objects with full precision, null for missing values.
+
+        JSON has no infinity: it is the text ``inf`` or ``-inf``, which Python, numpy and R read as the number again.
+        """
+        table = self.rows()
+        rows = [
+            {
+                name: str(entry) if isinstance(entry, float) and math.isinf(entry) else bare_entry(entry)
+                for name, entry in zip(table.columns, row, strict=True)
+            }
+            for row in table.rows
+        ]
+        return json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def to_parquet(self, path: str | Path) -> None:
         """Write the rows for programs to a Parquet file; it takes pyarrow."""

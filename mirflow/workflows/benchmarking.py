@@ -132,11 +132,12 @@ def benchmark(name: str | Path) -> Tabulation[BenchmarkFile]:
     described = tuple((key, value) for key, value in facts.items() if key != "name" and value not in ("", None))
     rows = [row for baseline in file.benchmark.baselines for row in _of_values(file, baseline)]
 
-    def tables(width: int) -> list[Table]:
-        own = Table(("name", file.name), described, folds=(file.name,))
-        return [own, _standings(file, rows, "published baselines", [])] if rows else [own]
-
-    return Tabulation([file], tables, lambda: [Table(tuple(facts), (tuple(facts.values()),))])
+    own = Table(("name", file.name), described, folds=(file.name,))
+    return Tabulation(
+        [file],
+        lambda width: [own, *([_standings(file, rows, "published baselines", [])] if rows else [])],
+        lambda: [Table(tuple(facts), (tuple(facts.values()),))],
+    )
 
 
 def run_benchmark(

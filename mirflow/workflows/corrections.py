@@ -233,22 +233,23 @@ def patch_effects(
     if not found:
         raise QueryError("no evaluation has a patch; name one in reference.patch, or after the pipeline")
 
-    def rows() -> list[Table]:
-        of_all, values = ("patch", "group", "task", "tracks"), ("before", "after", "rank_before", "rank_after")
-        cells = [
-            (
-                *(ds.attrs[name] for name in of_all),
-                name,
-                system,
-                *(float(ds[value].sel(system=system, metric=name)) for value in values),
+    of_all, values = ("patch", "group", "task", "tracks"), ("before", "after", "rank_before", "rank_after")
+    return Tabulation(
+        found,
+        lambda width: [_readable(ds) for ds in found],
+        lambda: [
+            Table(
+                (*of_all, "metric", "system", *values),
+                tuple(
+                    (*(ds.attrs[name] for name in of_all), name, system, *(float(cell[value]) for value in values))
+                    for ds in found
+                    for name in names_of(ds, "metric")
+                    for system in names_of(ds, "system")
+                    for cell in [ds.sel(system=system, metric=name)]
+                ),
             )
-            for ds in found
-            for name in names_of(ds, "metric")
-            for system in names_of(ds, "system")
-        ]
-        return [Table((*of_all, "metric", "system", *values), tuple(cells))]
-
-    return Tabulation(found, lambda width: [_readable(ds) for ds in found], rows)
+        ],
+    )
 
 
 def _effects(plan: EvaluationPlan, store: str | Path, metric: Names, given: Mapping[str, str]) -> Iterator[xr.Dataset]:

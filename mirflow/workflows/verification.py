@@ -179,14 +179,9 @@ def _numbers_of(document: str | Path) -> tuple[Sequence[SignedNumber], list[str]
 _LAYOUT = {*DELIMITED, "format"}  # options that say how a file is laid out, not what is read of it
 
 
-def _is_unnamed(signed: Signature) -> bool:
-    """Whether numbers are of imported scores that name no task or no convention, which only a store has."""
-    return UNNAMED in (signed.task, signed["conv"])
-
-
 def _flaw(signed: Signature) -> str:
     """Why this version of mirflow cannot compute a number; empty if it can."""
-    if _is_unnamed(signed):
+    if UNNAMED in (signed.task, signed["conv"]):
         return ""
     try:
         metrics = get_task(signed.task).convention(signed["conv"]).metrics
@@ -263,7 +258,7 @@ def _of_folders(reference: str, estimates: str, signed: Sequence[Signature]) -> 
     """A pipeline of one evaluation for the rules of each signature; None without any that can be computed."""
     rules: dict[tuple[Any, ...], list[Signature]] = {}
     for one in signed:
-        if not _flaw(one) and not _lacks_map(one) and not _is_unnamed(one):
+        if UNNAMED not in (one.task, one["conv"]) and not _flaw(one) and not _lacks_map(one):
             rules.setdefault((one.task, *(one[key] for key in ("conv", "grid", "combine", "read"))), []).append(one)
     evaluations = []
     for number, ((task, convention, grid, combine, _), alike) in enumerate(rules.items()):
@@ -472,7 +467,8 @@ def _recompute(signed: Signature, systems: Sequence[str], boards: Mapping[str, x
         theirs, ours = dict(signed["read"]), dict(whole["read"])
         # How columns of text are laid out does not matter. Earlier versions named only those options that conventions
         # have a say in: others that a signature does not name may have any value.
-        usual = {} if _is_unnamed(signed) else get_task(signed.task).convention(signed["conv"]).reading
+        unnamed = UNNAMED in (signed.task, signed["conv"])
+        usual = {} if unnamed else get_task(signed.task).convention(signed["conv"]).reading
         demanded = [name for name in theirs if name.partition(".")[2] not in _LAYOUT]
         demanded += [name for name in ours if name.partition(".")[2] in usual]
         same = all(whole[key] == signed[key] for key in ("conv", "grid", "combine", "classes"))

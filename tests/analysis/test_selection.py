@@ -81,7 +81,7 @@ class TestBlocks:
         whole = query_content(content, metrics)
         shrink_blocks(monkeypatch)
         again = query_content(content, metrics)
-        for name, variable in {**whole.coords, **whole.data_vars}.items():
+        for name, variable in whole.items():
             np.testing.assert_array_equal(again[name].values, variable.values)
         assert again.attrs == whole.attrs
 

@@ -14,20 +14,14 @@ from hypothesis import strategies as st
 from mirflow.errors import QueryError
 from mirflow.reports.comparisons_tables import show_p
 from mirflow.reports.layout import show_value
-from mirflow.reports.tables import (
-    Table,
-    Tabulation,
-    full_width,
-    merge,
-    show_entry,
-    to_csv,
-    to_json,
-    to_markdown,
-    to_text,
-)
+from mirflow.reports.tables import Table, Tabulation, full_width, merge, show_entry, to_markdown, to_text
 
 ROWS = (("KO2", 0.79263874, 217), ("a long name", math.nan, 3))
 TABLE = Table(("system", "majmin", "n"), ROWS, "title", ("note",))
+
+
+def tabulation(table: Table) -> Tabulation:
+    return Tabulation((), lambda width: [table], lambda: [table])
 
 
 class TestText:
@@ -112,24 +106,24 @@ entries = st.one_of(names, st.integers(-5, 5), st.floats(allow_infinity=False, a
 class TestForPrograms:
     @given(st.lists(st.tuples(entries, entries), max_size=4))
     def test_json_gives_everything_back(self, rows):
-        back = json.loads(to_json(Table(("a", "b"), tuple(rows))))
+        back = json.loads(tabulation(Table(("a", "b"), tuple(rows))).to_json())
         assert [(row["a"], row["b"]) for row in back] == rows
 
     @given(st.lists(st.tuples(names, st.floats(allow_infinity=False, allow_nan=False)), max_size=4))
     def test_csv_keeps_full_precision(self, rows):
-        back = list(csv.reader(io.StringIO(to_csv(Table(("a", "b"), tuple(rows))), newline="")))
+        back = list(csv.reader(io.StringIO(tabulation(Table(("a", "b"), tuple(rows))).to_csv(), newline="")))
         assert back[0] == ["a", "b"]
         assert [(name, float(number)) for name, number in back[1:]] == rows
 
     def test_nothing_is_null_or_empty(self):
         table = Table(("a", "b"), ((math.nan, None),))
-        assert json.loads(to_json(table)) == [{"a": None, "b": None}]
-        assert to_csv(table) == "a,b\n,\n"
+        assert json.loads(tabulation(table).to_json()) == [{"a": None, "b": None}]
+        assert tabulation(table).to_csv() == "a,b\n,\n"
 
     def test_what_is_infinite_is_not_nothing(self):
         table = Table(("a", "b"), ((math.inf, -math.inf),))
-        assert json.loads(to_json(table)) == [{"a": "inf", "b": "-inf"}]
-        assert [float(text) for text in to_csv(table).splitlines()[1].split(",")] == [math.inf, -math.inf]
+        assert json.loads(tabulation(table).to_json()) == [{"a": "inf", "b": "-inf"}]
+        assert [float(text) for text in tabulation(table).to_csv().splitlines()[1].split(",")] == [math.inf, -math.inf]
 
 
 def test_a_row_of_the_wrong_length_is_refused():
@@ -158,8 +152,7 @@ class TestParquet:
 
     @staticmethod
     def back(tmp_path, *rows, columns=("name", "value", "n")) -> pd.DataFrame:
-        table = Table(columns, rows)
-        Tabulation((), lambda width: [table], lambda: [table]).to_parquet(tmp_path / "x.parquet")
+        tabulation(Table(columns, rows)).to_parquet(tmp_path / "x.parquet")
         return pd.read_parquet(tmp_path / "x.parquet")
 
     def test_texts_numbers_and_whole_numbers(self, tmp_path):

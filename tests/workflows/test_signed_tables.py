@@ -83,12 +83,13 @@ def latex(values: Mapping[tuple[str, str], float], style: str, cells: Mapping[tu
         rows.append(((("system", system),),))
         body.append(f"{system} \\cite{{x1}} & {own[0]} &\n  {own[1]} & 24 \\\\")
     signing = Signing(tuple(rows), tuple((("metric", metric),) for metric in METRICS), lambda: [signed])
+    heads, comments = signing.comments([str(signed)])
     lines = [
         r"\documentclass{article} 100\%",
-        *(f"% {head}" for head in signing.heads()),
+        *(f"% {head}" for head in heads),
         r"\begin{tabular*}{\linewidth}{@{}lrrr@{}} \toprule",
         r"system & F@0.1 & 2nd & n \\ \midrule",
-        *(f"{row} % {comment}" for row, comment in zip(body, signing.comments(), strict=True)),
+        *(f"{row} % {comment}" for row, comment in zip(body, comments, strict=True)),
         r"\bottomrule \end{tabular*}",
         rf"{{\footnotesize signature: {signed}\par}}",
         r"\end{document}",

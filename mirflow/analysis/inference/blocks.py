@@ -78,7 +78,7 @@ class SampleBlocks:
     def parts(self) -> list[Int]:
         """All systems in blocks, those of a block beside each other in the selection."""
         every = np.argsort(self.order, kind="stable")
-        step = self.most(len(self.selection.kinds))
+        step = self.most(len(self.selection.metrics))
         return [every[start : start + step] for start in range(0, len(every), step)]
 
     def cells(self, systems: Int, metric: int | None = None) -> dict[str, Array]:
@@ -92,7 +92,8 @@ class SampleBlocks:
     @cached_property
     def by_metric(self) -> list[ScoreSelection]:
         """The selection of each metric alone."""
-        return [replace(self.selection, kinds={place: kind}) for place, kind in self.selection.kinds.items()]
+        both = zip(self.selection.metrics, self.selection.aggregates, strict=True)
+        return [replace(self.selection, metrics=[place], aggregates=[kind]) for place, kind in both]
 
     def sample(self, cells: Mapping[str, Array], metric: int | None = None, tracks: Int | None = None) -> Sample:
         """The sample of scores that were read, on all tracks or some."""

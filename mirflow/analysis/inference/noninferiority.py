@@ -184,12 +184,12 @@ def _judge_in_blocks(
     how.check_normal(selection.aggregates, selection.names("metric"))
     cluster, totals = options.get("cluster"), SelectionTotals(selection)
     frame = selection.frame({})
-    nothing = np.zeros(len(selection.kinds), dtype=np.bool_)
+    nothing = np.zeros(len(selection.metrics), dtype=np.bool_)
     blocks = SampleBlocks(selection, frame, range(len(systems)), None, nothing, TRACK, codes_of(frame, TRACK, cluster))
     if policy == "raise":  # before anything is computed
         aggregate_selection(selection, np.zeros(len(selection.duration), dtype=np.int64))
     pairs = np.array([[systems.index(name), systems.index(base)] for name, base in names.items()], dtype=np.int64)
-    shape = (len(pairs), len(selection.kinds))
+    shape = (len(pairs), len(selection.metrics))
     floats = ("difference", "low", "high", "skewness", "before", "after")
     arrays: dict[str, Array] = {name: np.full(shape, np.nan) for name in floats}
     arrays |= {name: np.zeros(shape, dtype=np.int64) for name in ("n", "n_lacking")}

@@ -40,9 +40,7 @@ from ...errors import DamagedError, MirflowError, QueryError, StoreError, Unknow
 from ...pipeline.document import without_folders
 from ...questions import SHARED, Question, find, names
 from ...reports.leaderboard import json_schema, leaderboard, to_json
-from ...reports.tables import Table, Tabulation, table_of, to_arrow
-from ...reports.tables import to_csv as table_to_csv
-from ...reports.tables import to_json as table_to_json
+from ...reports.tables import Tabulation, table_of, to_arrow
 from ...store.cells import Status
 from ...store.format import list_cautions, nested_attrs
 from ...store.generations import chunk_key
@@ -282,7 +280,8 @@ def _scores(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> A
     frame = scores_frame(ds)
     if asked["format"] in ("arrow", "parquet"):
         return frame
-    return table_of(frame, list(frame.columns))
+    table = table_of(frame, list(frame.columns))
+    return Tabulation[object]([], lambda width: [table], lambda: [table])
 
 
 def _check_rows(count: int, style: str) -> None:
@@ -482,7 +481,6 @@ def _answer(
         if isinstance(found, Tabulation):
             values = (item["value"] for item in found.items if "value" in getattr(item, "data_vars", ()))
             _check_rows(sum(value.size for value in values), style)
-            found = found.rows()
         if isinstance(found, bytes):
             data = found
         elif style in ("arrow", "parquet"):
@@ -493,16 +491,16 @@ def _answer(
                 text = f"{style} needs pyarrow, which is not installed on this server; choose json or csv"
                 raise ApiError(501, text) from None
             written = io.BytesIO()
-            is_table = isinstance(found, Table)
-            table = to_arrow(found) if is_table else arrow.Table.from_pandas(found, preserve_index=False)
+            made = isinstance(found, Tabulation)
+            table = to_arrow(found.rows()) if made else arrow.Table.from_pandas(found, preserve_index=False)
             if style == "parquet":
                 pyarrow.parquet.write_table(table, written)
             else:
                 with arrow.ipc.new_stream(written, table.schema) as stream:
                     stream.write_table(table)
             data = written.getvalue()
-        elif isinstance(found, Table):
-            data = (table_to_csv(found) if style == "csv" else table_to_json(found)).encode()
+        elif isinstance(found, Tabulation):
+            data = (found.to_csv() if style == "csv" else found.to_json()).encode()
         else:
             data = msgspec.json.encode(found)
         return Content(data, _MEDIA[style])

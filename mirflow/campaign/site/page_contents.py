@@ -264,7 +264,7 @@ def evaluation(contents: StoreContents, name: str, own: Collection[str] = ()) ->
     command = ["mirflow", "query", f"{contents.name}.zarr", "-g", name, "-m", ranked.headline]
     command += ["--ci", f"{ranked.level:g}", "--significance"] if ranked.level else []
     standings = standings_of(ranked, contents.decimals)
-    lead = standings.lead()
+    lead = standings.sentence(brief=True)
     sentences = lead, standings.sentence().removeprefix(lead).strip()
     words = heading, policies, shlex.join(command) if contents.has_report else ""
     about = contents, ranked, task, by_name[ranked.headline]

@@ -14,12 +14,12 @@ from ...analysis.query_options import MISSING, Names, Query, SelectionOptions, s
 from ...analysis.scores import names_of, show_span
 from ...analysis.selection import VALUELESS, counted_scores
 from ...analysis.signatures import sign
-from ...errors import FigureError, QueryError, counted
+from ...errors import FigureError, QueryError, UnknownNameError, counted
 from ...kernels.ratios import divide
 from ...ragged import Float
 from ..captions import metric_title, origin_in_words, reference_notes
 from ..results import column_of, values_of
-from ..tables import NAMES, aggregate_in_words, check_names
+from ..tables import NAMES, aggregate_in_words
 from .canvas import Frame, Signer, Width
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ def board_of(scores: Stored, metric: Names, options: FigureOptions) -> tuple[str
     titles.
     """
     group, names = options.get("group"), options.get("names", NAMES[0])
-    check_names(names)
+    if names not in NAMES:
+        raise UnknownNameError("names", names, NAMES)
     boards = evaluations_of(scores)
     group, ds = (group or "", boards[""]) if "" in boards else choose_one(boards, metric, group)
     return group, ds.drop_vars("title", errors="ignore") if names != NAMES[0] else ds
