@@ -23,8 +23,6 @@ from ..questions import SHARED
 from ..remote import as_given, is_url
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from ..analysis.queries import Stores
     from ..readers.options import Option
 
@@ -225,13 +223,6 @@ def label_stores(stores: Sequence[Path], labels: Sequence[str]) -> Stores:
     if labels:
         return dict(zip(labels, stores, strict=True))
     return stores[0] if len(stores) == 1 else [*stores]
-
-
-def open_evaluations(stores: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, xr.Dataset]:
-    """The evaluations of a store, or of several that are opened as one."""
-    from ..analysis.queries import evaluations_of
-
-    return evaluations_of(label_stores(stores, labels))
 
 
 def check_existing(context: click.Context, parameter: click.Parameter, value: Any) -> Any:

@@ -6,6 +6,7 @@ import codecs
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -154,12 +155,14 @@ def emit(
     in files, and on terminals if `signed`; in other formats always."""
     from ..reports.tables import Tabulation
 
-    made = shown if isinstance(shown, Tabulation) else Tabulation((), lambda width: shown, lambda: shown)
+    whole = shown if isinstance(shown, Tabulation) else Tabulation((), lambda width: shown, lambda: shown)
     notes = click.get_current_context().meta.get(_NOTES)
     if notes is not None and style not in FOR_PEOPLE:
         raise click.UsageError(f"--{'' if notes else 'no-'}notes is about tables: {style} has no notes")
+    made = whole
     if notes is False:
-        made = made.without_notes()
+        bare = (lambda width: [replace(one, bare=True) for one in whole.tables(width)]), lambda: [whole.rows()]
+        made = Tabulation(whole.items, *bare, text=whole.text)
     if style == "parquet":
         assert output is not None
         made.to_parquet(output)

@@ -26,7 +26,6 @@ from .common_options import (
     check_existing,
     label_stores,
     number_or_word,
-    open_evaluations,
     option,
     query_options,
     stores_argument,
@@ -188,7 +187,7 @@ def embed_command(
 
     The figures are those of `mirflow plot`.
     """
-    from ..analysis.queries import choose
+    from ..analysis.queries import choose, evaluations_of
     from ..analysis.query_options import Query
     from ..reports.figures import plot
     from ..reports.figures.canvas import off_screen
@@ -202,7 +201,7 @@ def embed_command(
         _refuse_unknown(_STANDINGS, words, _OF_STANDINGS)
         level, group = words.pop("level", DEFAULT_LEVEL), words.pop("group", None)
         query = Query(**words)
-        evaluations = choose(open_evaluations(stores, labels), query.metric, group)
+        evaluations = choose(evaluations_of(label_stores(stores, labels)), query.metric, group)
         title = " + ".join(store.name.removesuffix(".zarr") for store in stores)
         text = to_embed(leaderboard(evaluations, query, title=title, level=level))
     else:

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from ..errors import MetricError, UnknownNameError
-from .common_options import Command, CommandFamily, LocalPath, open_evaluations, option
+from .common_options import Command, CommandFamily, LocalPath, label_stores, option
 from .output import FAILED, FOR_PEOPLE, choose_format, echo, emit, output_options
 
 
@@ -150,12 +150,13 @@ def cite_command(stores: tuple[Path, ...], style: str, output: Path | None) -> N
     from importlib.metadata import version
 
     from ..analysis.lookup import find_measures
+    from ..analysis.queries import evaluations_of
     from ..metrics.base import get_task
     from ..metrics.measures import Measure, cited, parse, spell_out, to_bibtex
 
     release = version("mirflow")
     uses: dict[str, dict[str, dict[str, None]]] = {}
-    for name, ds in (open_evaluations(stores) if stores else {}).items():
+    for name, ds in (evaluations_of(label_stores(stores, ())) if stores else {}).items():
         convention = str(ds.attrs.get("convention", ""))
         measures: list[Measure] = []
         cited_by: list[tuple[str, str]] = []

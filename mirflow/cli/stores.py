@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from ..analysis.query_options import DEFAULT_LEVEL
-from .common_options import LEVEL, Command, LocalPath, open_evaluations, option, query_options, store_argument
+from .common_options import LEVEL, Command, LocalPath, label_stores, option, query_options, store_argument
 from .output import choose_format, echo, emit, given_options, output_options
 
 
@@ -106,7 +106,7 @@ def export_command(
 
     `mirflow schema --leaderboard` prints the JSON Schema of the leaderboard.
     """
-    from ..analysis.queries import choose
+    from ..analysis.queries import choose, evaluations_of
     from ..analysis.query_options import Query
     from ..reports.leaderboard import leaderboard, to_codabench, to_eval_results, to_json, to_model_index
 
@@ -122,7 +122,7 @@ def export_command(
     if dataset is None and style == "eval-results":
         raise click.UsageError("--format eval-results needs --dataset, the name of the benchmark on the Hub")
     query = Query(**given_options(words))
-    evaluations = choose(open_evaluations(stores, labels), query.metric, group)
+    evaluations = choose(evaluations_of(label_stores(stores, labels)), query.metric, group)
     title = title or " + ".join(store.name.removesuffix(".zarr") for store in stores)
     with_intervals = style == "leaderboard" and not no_intervals
     board = leaderboard(evaluations, query, title=title, level=level if with_intervals else None)

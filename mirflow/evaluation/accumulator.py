@@ -456,28 +456,19 @@ class Accumulator:
             nothing = set(unmeasured(cells))
             values = np.array([np.nan if name in nothing else one for name, one in zip(names, values, strict=True)])
         named = {f"{self._rules.task}/{name}": float(value) for name, value in zip(names, values, strict=True)}
-        return {**named, **self._ends(cells, order, aggregate, missing, ci, named)} if ci else named
-
-    def _ends(
-        self,
-        cells: Cells,
-        order: Int,
-        aggregate: str | None,
-        missing: str | None,
-        ci: bool | float,
-        values: Mapping[str, float],
-    ) -> dict[str, float]:
+        if not ci:
+            return named
         from ..analysis.inference.confidence_intervals import intervals
         from ..analysis.query_options import Query
 
         part = self._dataset([cells.track[index] for index in order.tolist()])
         result = intervals(part, Query(aggregate=aggregate, missing=missing), level=DEFAULT_LEVEL if ci is True else ci)
         metrics, ends = result["metric"].values.tolist(), {}
-        for name, value in values.items():
+        for name, value in named.items():
             index = metrics.index(name.removeprefix(f"{self._rules.task}/"))
             for end in ("low", "high"):
                 ends[f"{name}_{end}"] = float(result[end].values[0, index]) if value == value else np.nan
-        return ends
+        return named | ends
 
     def state(self) -> State:
         """All scores as dicts, lists, text and numbers, which pickle, JSON and msgpack preserve exactly."""

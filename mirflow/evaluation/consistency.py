@@ -271,7 +271,8 @@ class _Tones:
     def outside(self, key: Key) -> Int:
         """Number of tones of each chord that are not in a key."""
         scale = sum(1 << (step + key.tonic) % 12 for step in _SCALES[MODES[key.mode]])
-        return np.bitwise_count(self.pitches & ~scale).astype(np.int64)
+        beside: Int = np.bitwise_count(self.pitches & ~scale).astype(np.int64)
+        return beside
 
     def share(self, key: Key) -> float:
         """Share of the tones in a key, weighted by their seconds."""

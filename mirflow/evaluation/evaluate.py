@@ -14,13 +14,15 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from ..annotations.annotation import Annotation, AnnotationLike
 from ..annotations.classes import Classes, as_classes
 from ..annotations.schema import kind_of
 from ..annotations.source import Source
 from ..causes.low_cells import LowCells, describe
 from ..engine.block import BlockWork, TrackWork, block_size, score_block
-from ..engine.runs import raise_failure
+from ..engine.runs import open_plan, raise_failure
 from ..errors import (
     AnnotationError,
     InvalidAnnotationError,
@@ -36,6 +38,7 @@ from ..errors import (
 from ..metrics.base import Convention, Grid, MetricLike, get_task
 from ..metrics.edits import LOST
 from ..metrics.measures import Measure
+from ..pipeline.plan import EvaluationPlan
 from ..progress import Progress, progress_of
 from ..readers import read
 from ..readers.audio_files import SUFFIXES as AUDIO
@@ -72,7 +75,6 @@ from .sides import (
     demand_kind,
     grid_of,
     holds_tracks,
-    open_sides,
     sources_of,
     stream,
     systems_of,
@@ -151,9 +153,28 @@ class EvaluationRules:
     def lazy_dataset(
         self, works: Sequence[TrackWork], cautions: Iterable[Caution], block: int | None = None
     ) -> xr.Dataset:
-        """The same dataset of lazy arrays, in chunks of tracks."""
-        rules = {"convention": self.convention.name, "grid": self.grid, "measures": self.measures}
-        lazy = open_sides(works, self.task, block, classes=self.classes, **rules)
+        """The same dataset of lazy arrays, in chunks of at most `block` tracks; None: 64, or 1 for audio."""
+        systems, tracks = works[0].systems, tuple(work.track for work in works)
+        plan = EvaluationPlan(
+            name="evaluate",
+            task=self.task,
+            convention=self.convention.name,
+            grid=self.grid,
+            measures=self.measures,
+            classes=self.classes,
+            systems=systems,
+            tracks=tracks,
+            references=tuple(work.references for work in works),
+            estimates=tuple(zip(*(work.estimates for work in works), strict=True)),
+            combine="",
+            track_meta={},
+            system_meta={},
+            stamps=np.zeros((len(systems), len(tracks)), dtype=np.int64),
+            signatures={},
+            max_block=block or block_size(self.task),
+            allows_itself=True,
+        )
+        lazy = open_plan(plan)
         lazy.attrs = self.dataset([], works[0].systems, (), cautions).attrs
         return lazy
 

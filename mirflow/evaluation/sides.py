@@ -21,14 +21,13 @@ from ..annotations.collection import from_dataset as collection_from_dataset
 from ..annotations.labelled import from_dataset
 from ..annotations.schema import KINDS, Kind, kind_of
 from ..annotations.source import Source
-from ..engine.block import BLOCK, TrackWork, block_size
+from ..engine.block import BLOCK, TrackWork
 from ..engine.lazy import LazyCollection
-from ..engine.runs import open_plan
 from ..engine.time_grids import from_grid
 from ..errors import AnnotationError, MetricError, ScoreError, suggest
 from ..metrics.base import tasks
 from ..metrics.melody.metrics import LAST
-from ..pipeline.plan import EvaluationPlan, Reference
+from ..pipeline.plan import Reference
 from ..readers.annotation_files import says_namespace, tasks_meant
 from ..readers.objects import (
     SYSTEM,
@@ -295,26 +294,3 @@ def are_lazy(references: object, estimates: object) -> bool:
         else [estimates]
     )
     return bool(sides) and all(isinstance(side, LazyCollection) for side in [references, *sides])
-
-
-def open_sides(works: Sequence[TrackWork], task: str, block: int | None, **rules: Any) -> xr.Dataset:
-    """The scores of pairs of sources as lazy arrays, in chunks of tracks. `block`: number of tracks of a chunk; None:
-    64, or 1 for audio. `**rules`: ``convention``, ``grid``, ``measures`` and ``classes`` of the plan."""
-    systems, tracks = works[0].systems, tuple(work.track for work in works)
-    plan = EvaluationPlan(
-        name="evaluate",
-        task=task,
-        systems=systems,
-        tracks=tracks,
-        references=tuple(work.references for work in works),
-        estimates=tuple(zip(*(work.estimates for work in works), strict=True)),
-        combine="",
-        track_meta={},
-        system_meta={},
-        stamps=np.zeros((len(systems), len(tracks)), dtype=np.int64),
-        signatures={},
-        max_block=block or block_size(task),
-        allows_itself=True,
-        **rules,
-    )
-    return open_plan(plan)

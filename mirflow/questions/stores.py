@@ -220,7 +220,7 @@ def show(boards: Boards, query: Query, *, pipeline: bool = False) -> Answer:
         For each evaluation the numbers of cells of each system by status, ``cells`` over (system, status).
     """
     from ..analysis.queries import coverage
-    from ..reports.summaries import all_scored, contents_table, coverage_table, store_overview_table
+    from ..reports.summaries import coverage_table, store_tables
     from ..reports.tables import Table, Tabulation
 
     found = [coverage(ds).assign_attrs(group=name) for name, ds in boards.items()]
@@ -230,13 +230,9 @@ def show(boards: Boards, query: Query, *, pipeline: bool = False) -> Answer:
             raise QueryError("the store was not made by a pipeline")
         return Tabulation(found, lambda width: [], lambda: [Table(("pipeline",), ((text,),))], text=text)
 
-    def overview(width: int) -> list[Table]:
-        tables = [store_overview_table(boards)]
-        for name, ds in boards.items():
-            tables += [contents_table(name, ds), *([] if all_scored(ds) else [coverage_table(name, ds)])]
-        return tables
-
-    return Tabulation(found, overview, lambda: [coverage_table(name, ds) for name, ds in boards.items()])
+    return Tabulation(
+        found, lambda width: store_tables(boards), lambda: [coverage_table(name, ds) for name, ds in boards.items()]
+    )
 
 
 @question(
@@ -256,26 +252,19 @@ def problems(boards: Boards, query: Query) -> Any:
     Tabulation of CellProblem
         Its notes are the warnings about whole evaluations.
     """
-    from ..analysis.selection import count_scored, find_problems
+    from ..analysis.selection import find_problems
     from ..reports.summaries import causes_table, problems_table
-    from ..reports.tables import Table, Tabulation, merge
+    from ..reports.tables import Tabulation
     from ..store.format import list_cautions
 
     listed = {name: find_problems(ds) for name, ds in boards.items()}
-    every = [problem for cells in listed.values() for problem in cells]
     warned = [f"warning: {name}: {text}" for name, ds in boards.items() for text in list_cautions(ds.attrs)]
 
-    def for_people(width: int) -> list[Table]:
-        scored = count_scored(every)
-        counts = ["every cell has a score"] if all(problem.scored == "yes" for problem in every) else []
-        counts += [f"scored yes: {scored}, whose scores count"] if scored else []
-        if not every:
-            return [Table((), (), notes=(*counts, *warned))]
-        made = [causes_table(name, cells) for name, cells in listed.items()]
-        return [replace(merge(made), folds=made[0].folds, notes=(*counts, *warned))]
-
     return Tabulation(
-        every, for_people, lambda: [problems_table(name, cells) for name, cells in listed.items()], warned
+        [problem for cells in listed.values() for problem in cells],
+        lambda width: [causes_table(listed, warned)],
+        lambda: [problems_table(name, cells) for name, cells in listed.items()],
+        warned,
     )
 
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ..progress import Progress
-    from ..reports.tables import Table
 
 
 _FRIEDMAN = (
@@ -132,16 +131,13 @@ def compare(
         words |= {"test": test, "correction": correction, "all_pairs": all_pairs}
         return compare_with_resolution(ds, query, **words, **how)
 
-    def readable(ds: xr.Dataset) -> list[Table]:
-        if baseline is not None:
-            return [tables.noninferiority_table(ds, percent=percent)]
-        if friedman:
-            return tables.friedman_tables(ds, all_pairs=all_pairs)
-        return tables.comparison_tables(ds, percent=percent, all_pairs=all_pairs)
-
     rows: Any = tables.comparison_long_table
-    if baseline is not None or friedman:
-        rows = _FRIEDMAN if friedman else tables.noninferiority_long_table
+    readable: Any = partial(tables.comparison_tables, percent=percent, all_pairs=all_pairs)
+    if friedman:
+        readable, rows = partial(tables.friedman_tables, all_pairs=all_pairs), _FRIEDMAN
+    elif baseline is not None:
+        gate = partial(tables.noninferiority_table, percent=percent)
+        readable, rows = lambda ds: [gate(ds)], tables.noninferiority_long_table
     result = each_evaluation(boards, query, infer, readable, rows)
     if margin is None:
         return result
@@ -224,7 +220,8 @@ def agreement(
     """
     from ..analysis.inference.correlations import agreement as infer
     from ..analysis.lookup import headline_metric
-    from ..reports.inference_tables import agreement_long_table, agreement_table
+    from ..reports.comparisons_tables import columns_table
+    from ..reports.inference_tables import agreement_table
     from ..reports.tables import Tabulation
 
     if cluster is not None and level is None:
@@ -239,8 +236,12 @@ def agreement(
         else:
             asked = replace(query, metric=headline_metric(ds), exact=True)
         found.append(infer(ds, asked, between=between, level=level, cluster=cluster, group=name))
+    about = "" if between == "metric" else "metric aggregate "
+    more = "r " if between == "system" else "" if level is None else "low high "
+    drawn = "" if level is None else " level replicates resampled"
+    columns = f"{about}{between} other tau p {more}n missing undefined{drawn}".split()
     return Tabulation(
-        found, lambda width: list(map(agreement_table, found)), lambda: list(map(agreement_long_table, found))
+        found, lambda width: list(map(agreement_table, found)), lambda: [columns_table(ds, columns) for ds in found]
     )
 
 

@@ -101,11 +101,12 @@ def changes(
         For each evaluation that of :func:`mirflow.analysis.where_to_look.changes`.
     """
     from ..analysis.where_to_look import changes as list_changes
-    from ..reports.comparisons_tables import changes_long_table, changes_table
+    from ..reports.comparisons_tables import changes_table
+    from ..reports.summaries import extremes_long_table
 
     infer = partial(list_changes, baseline=baseline, count=n, best=gains)
     readable = partial(changes_table, percent=percent)
-    return each_evaluation(boards, query, infer, lambda ds: [readable(ds)], changes_long_table)
+    return each_evaluation(boards, query, infer, lambda ds: [readable(ds)], extremes_long_table)
 
 
 @question(

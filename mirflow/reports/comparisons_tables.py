@@ -20,7 +20,6 @@ from ..analysis.inference import CORRECTIONS, TESTS
 from ..analysis.inference.noninferiority import PASSED
 from ..analysis.inference.paired import compared_pairs
 from ..analysis.query_options import COMPARED_WITH, MAX_T, MISSING, MOST_SYSTEMS, say_intervals, say_level
-from ..analysis.scores import coordinate_columns
 from ..errors import counted, name_some
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED
 from .captions import (
@@ -505,21 +504,6 @@ def changes_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
     title = f"{title_of(attrs)}; tracks that {most} against {whose}, {metric}{unit}"
     titles = partial(titles_of, [metric], [attrs["title"]])
     return Table(("system", "track", "gain", metric, "baseline"), rows, title, notes, titles=titles, keys=2)
-
-
-def changes_long_table(ds: xr.Dataset) -> Table:
-    """For programs: a row for each system and track, with the tracks' coordinates."""
-    origin = origin_names(ds.attrs)
-    fixed = (
-        *("metric", "order", "system", "baseline", "rank", "track", "gain", "score", "baseline_score", "unit"),
-        *("n", "better", "worse", "missing", "undefined"),
-    )
-    coords = [str(name) for name in ds.coords if name not in ("system", "baseline", "rank", "track")]
-    named = coordinate_columns(coords, (*origin, *fixed))
-    renamed = {"value": "score", "baseline_value": "baseline_score", **dict(zip(coords, named, strict=True))}
-    frame = ds.rename(renamed).to_dataframe(["system", "rank"]).reset_index()
-    about = {name: ds.attrs.get(name, "") for name in (*origin, *fixed)}
-    return table_of(frame[frame["track"] != ""], (*origin, *fixed, *named), about, named)
 
 
 def noninferiority_sentences(ds: xr.Dataset, *, percent: bool = False) -> list[str]:

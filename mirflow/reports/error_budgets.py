@@ -128,8 +128,12 @@ def losses(
     return evaluate(cast(AnnotationLike, references), estimates, task, **how)
 
 
-def split_measures(convention: Convention, metric: str | None, known: Sequence[Measure] = ()) -> tuple[Measure, ...]:
+def split_measures(
+    convention: Convention, metric: str | None, known: Sequence[Measure] = (), combine: str = ""
+) -> tuple[Measure, ...]:
     """The metric whose loss is split, by default the first headline metric of those known, and its losses."""
+    if combine == "max":
+        raise MetricError("scores are those of the best annotator of each track (combine: max), which cannot be split")
     whole, *others = [convention.headline(known)] if metric is None else convention.select([metric])
     if others:
         raise MetricError(f"{metric} names {1 + len(others)} metrics; one loss is split at a time")
@@ -184,7 +188,7 @@ def budgets(
             task, convention, combine = (str(ds.attrs.get(one, "")) for one in ("task", "convention", "combine"))
             if not task or not convention:
                 raise MetricError(f"{name}: imported scores that name no task and convention have no kinds of errors")
-            measures = _measures_of(task, convention, combine, whole)
+            measures = split_measures(get_task(task).convention(convention), whole, combine=combine)
         except (MetricError, UnknownNameError) as error:
             refused.append(error)
             continue
@@ -226,15 +230,6 @@ def with_losses(ds: xr.Dataset, budget: xr.Dataset) -> xr.Dataset:
     found = ds.drop_dims("metric").merge(joined)
     found.attrs = attrs
     return found
-
-
-def _measures_of(
-    task: str, convention: str, combine: str, metric: str | None, known: Sequence[Measure] = ()
-) -> tuple[Measure, ...]:
-    """The metric of an evaluation whose loss is split, and its losses; by default the headline of those `known`."""
-    if combine == "max":
-        raise MetricError("scores are those of the best annotator of each track (combine: max), which cannot be split")
-    return split_measures(get_task(task).convention(convention), metric, known)
 
 
 def _split_stored(
@@ -297,7 +292,8 @@ def _budgets_of_plans(
     found, refused = {}, []
     for name, plan in planned.items() if group is None else [(group, planned[group])]:
         try:
-            measures = _measures_of(plan.task, plan.convention, plan.combine, metric, plan.measures)
+            rules = get_task(plan.task).convention(plan.convention)
+            measures = split_measures(rules, metric, plan.measures, plan.combine)
         except (MetricError, UnknownNameError) as error:
             refused.append(error)
             continue

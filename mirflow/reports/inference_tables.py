@@ -14,7 +14,7 @@ from ..analysis.query_options import say_intervals, say_level, say_test
 from ..errors import counted
 from ..metrics.aggregates import DECLARED
 from .captions import caution_notes, few_notes, missing_note, ranks_note, say_units, title_in, undefined_note
-from .comparisons_tables import columns_table, comparison_title, listed_pairs, pairs_note
+from .comparisons_tables import comparison_title, listed_pairs, pairs_note
 from .layout import show_interval, show_value, title_of, together
 from .tables import Table
 
@@ -263,13 +263,3 @@ def agreement_table(ds: xr.Dataset) -> Table:
     )
     title = f"{title_of(attrs)}; agreement of {between}s{of}"
     return Table((between, *names), rows, title, notes, keys=1)
-
-
-def agreement_long_table(ds: xr.Dataset) -> Table:
-    """For programs: a row for every two metrics, annotators or systems."""
-    between = str(ds["tau"].dims[0])
-    about = () if between == "metric" else ("metric", "aggregate")
-    more = tuple(name for name in ("r", "low", "high") if name in ds)
-    drawn = ("level", "replicates", "resampled") if "low" in ds else ()
-    columns = (*about, between, "other", "tau", "p", *more, "n", "missing", "undefined", *drawn)
-    return columns_table(ds, columns)

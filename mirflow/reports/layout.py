@@ -45,7 +45,7 @@ from .captions import (
 )
 from .results import INTERVAL, MARKS, NARROWED, ORIGIN, axes_of, column_of, is_whole, values_of
 from .signed_numbers import SIGNATURE, Names, Signing
-from .tables import MARK, Entry, ShownValue, Table, blocks_of, fewest_blocks, full_width, plain_entry, table_of
+from .tables import MARK, Entry, ShownValue, Table, blocks_of, full_width, plain_entry, table_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -177,7 +177,12 @@ def readable_tables(
         ways = [table] if not has_dims or len(cells) > 1 else []
         if ways and not (has_dims and ds["n_tracks"].dims):
             ways.insert(0 if has_dims else 1, _lay_out(ds, cells, "system"))
-        table = (fewest_blocks(ways, width) if ways else None) or _lay_out(ds, cells, None)
+        # The one of the fewest blocks, then the fewest lines; none where every block would hold about one column.
+        blocks = [len(blocks_of(way, width)) for way in ways]
+        sizes = [(count, count * len(way.rows) * (count > 1)) for count, way in zip(blocks, ways, strict=True)]
+        best = sizes.index(min(sizes)) if ways else 0
+        fits = ways and blocks[best] <= max(2, (len(ways[best].columns) - ways[best].keys) / 2)
+        table = ways[best] if fits else _lay_out(ds, cells, None)
     title = title_of(attrs)
     if has_dims:
         title += f"; {attrs['metric']}{f' [{unit}]' if unit else ''}"

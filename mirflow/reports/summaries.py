@@ -23,7 +23,7 @@ from ..analysis.dims import RUN
 from ..analysis.queries import across_of, count_statuses
 from ..analysis.query_options import UNDEFINED
 from ..analysis.scores import Results, coordinate_columns, coords_of, names_of, show_span, tables_of
-from ..analysis.selection import CellProblem, count_cells, group_problems
+from ..analysis.selection import CellProblem, count_cells, count_scored, group_problems
 from ..analysis.signatures import Signature
 from ..errors import AnnotationError, counted, shorten_quotes
 from ..metrics.aggregates import DECLARED, table_aggregates
@@ -56,8 +56,9 @@ if TYPE_CHECKING:
 _SOME = 12
 
 
-def store_overview_table(boards: Mapping[str, xr.Dataset]) -> Table:
-    """Contents of a store: a row for each evaluation, with its numbers of systems, tracks, metrics and cells."""
+def store_tables(boards: Mapping[str, xr.Dataset]) -> list[Table]:
+    """Contents of a store: a row for each evaluation, with its numbers of systems, tracks, metrics and cells; then each
+    evaluation, and its cells by status if some have no score."""
     rows: list[tuple[Entry, ...]] = []
     dims = ("with dims",) if any(map(tables_of, boards.values())) else ()
     for name, ds in boards.items():
@@ -66,8 +67,12 @@ def store_overview_table(boards: Mapping[str, xr.Dataset]) -> Table:
         rules = (str(ds.attrs.get(key, "")) or None for key in ("task", "convention"))
         sizes = (*(ds.sizes[dim] for dim in ("system", "track", "metric")), *(len(tables_of(ds)) for _ in dims))
         rows.append((name, *rules, *sizes, f"{scored} of {counts.sum()}"))
-    columns = ("group", "task", "convention", "systems", "tracks", "metrics", *dims, "cells scored")
-    return Table(columns, tuple(rows))
+    tables = [
+        Table(("group", "task", "convention", "systems", "tracks", "metrics", *dims, "cells scored"), tuple(rows))
+    ]
+    for name, ds in boards.items():
+        tables += [contents_table(name, ds), *([] if all_scored(ds) else [coverage_table(name, ds)])]
+    return tables
 
 
 def contents_table(name: str, ds: xr.Dataset) -> Table:
@@ -129,15 +134,21 @@ def problems_table(group: str, problems: Sequence[CellProblem]) -> Table:
     return Table(columns, rows, folds=("message",))
 
 
-def causes_table(group: str, problems: Sequence[CellProblem]) -> Table:
-    """For people: a row for each cause, with its number of cells and the first of them."""
-    rows = []
-    for own in group_problems(problems):
-        first = own[0]
-        row = (group, count_cells(own), first.status.name, first.scored, first.kind, first.system, first.track)
-        rows.append((*row, shorten_quotes(first.message)))
-    columns = ("group", "cells", "status", "scored", "kind", "system", "track", "message")
-    return Table(columns, tuple(rows), folds=("message",))
+def causes_table(listed: Mapping[str, Sequence[CellProblem]], warned: Sequence[str]) -> Table:
+    """For people: a row for each cause in each evaluation, with its number of cells and the first of them; below, how
+    many of the cells have scores that count, and warnings."""
+    every = [problem for cells in listed.values() for problem in cells]
+    scored = count_scored(every)
+    notes = ["every cell has a score"] if all(problem.scored == "yes" for problem in every) else []
+    notes += [f"scored yes: {scored}, whose scores count"] if scored else []
+    rows: list[tuple[Entry, ...]] = []
+    for group, cells in listed.items():
+        for alike in group_problems(cells):
+            first, count = alike[0], count_cells(alike)
+            row = (group, count, first.status.name, first.scored, first.kind, first.system, first.track)
+            rows.append((*row, shorten_quotes(first.message)))
+    columns = ("group", "cells", "status", "scored", "kind", "system", "track", "message") if rows else ()
+    return Table(columns, tuple(rows), notes=(*notes, *warned), folds=("message",))
 
 
 def problem_lines(group: str, problems: Sequence[CellProblem]) -> list[str]:
@@ -213,18 +224,22 @@ def primary_table(
         names = ", ".join(name for name, one in left_out.items() if one == lacking)
         notes.append(f"left out, without {lacking}: {names}")
 
-    def titles() -> dict[str, str]:
-        each = (titles_of(column_of(one, "metric"), column_of(one, "title")) for one in results)
-        return {name: title for own in each for name, title in own.items()}
-
     signing = None
     if signatures is not None:
         signing = Signing(tuple(signed), tuple((("system", name),) for name in systems), signatures)
     keys, caption = 3 + len(groupings), f"{_TITLE.capitalize()}."
-    return Table(columns, tuple(rows), _TITLE, tuple(notes), ("metric",), lambda: caption, keys, titles, signing)
+    metrics, titles = ([text for one in results for text in column_of(one, key)] for key in ("metric", "title"))
+    about = partial(titles_of, metrics, titles)
+    return Table(columns, tuple(rows), _TITLE, tuple(notes), ("metric",), lambda: caption, keys, about, signing)
 
 
 _SCORE = ("score", "unit", "weight", "mean")
+_OF_EXTREMES = ("metric", "order", "system", "rank", "track", *_SCORE, "n", "tied", "left_out", "missing", "undefined")
+_OF_CHANGES = (
+    *("metric", "order", "system", "baseline", "rank", "track", "gain", "score", "baseline_score", "unit"),
+    *("n", "better", "worse", "missing", "undefined"),
+)
+"""Columns for programs of extreme scores, and of changes from a baseline."""
 _TIES = 5
 """Systems whose ties are listed."""
 
@@ -287,19 +302,24 @@ def _ranks(value: Float) -> list[int]:
 
 
 def extremes_long_table(ds: xr.Dataset) -> Table:
-    """For programs: a row for each score, with the tracks' coordinates."""
-    overall, origin = "score" in ds, origin_names(ds.attrs)
-    fixed = ("metric", "order", "system", "rank", "track", *_SCORE, "n", "tied", "left_out", "missing", "undefined")
-    coords = [str(name) for name in ds.coords if name not in ("system", "rank", "track")]
+    """For programs: a row for each score, or for each change from a baseline, with the tracks' coordinates."""
+    overall, change, origin, value = "score" in ds, "gain" in ds, origin_names(ds.attrs), ds["value"]
+    labels = ["system", "rank", "track", *(["baseline"] if change else [])]
+    coords = [str(name) for name in ds.coords if name not in labels]
+    fixed = _OF_CHANGES if change else _OF_EXTREMES
     named = coordinate_columns(coords, (*origin, *fixed))
-    value = ds["value"]
-    shared = np.array([_ranks(own) for own in np.atleast_2d(value.values)], dtype=np.int64).reshape(value.shape)
-    ds = ds.rename({"value": "mean" if overall else "score", **dict(zip(coords, named, strict=True))})
-    order = [name for name in ("system", "rank") if name in ds.dims]
-    frame = ds.assign(shared=(value.dims, shared)).to_dataframe(order).reset_index()
-    frame["rank"] = frame.pop("shared")
     about = {**{name: ds.attrs.get(name, "") for name in (*origin, *fixed)}, "mean": None}
-    about["left_out"] = int(ds.attrs["left_out"])
+    renamed = {"value": "mean" if overall else "score", **dict(zip(coords, named, strict=True))}
+    if change:
+        renamed["baseline_value"] = "baseline_score"
+    else:
+        # Equal scores share a rank.
+        ranks = np.array([_ranks(own) for own in np.atleast_2d(value.values)], dtype=np.int64).reshape(value.shape)
+        ds, about["left_out"] = ds.assign(shared=(value.dims, ranks)), int(ds.attrs["left_out"])
+    order = [name for name in ("system", "rank") if name in ds.dims]
+    frame = ds.rename(renamed).to_dataframe(order).reset_index()
+    if not change:
+        frame["rank"] = frame.pop("shared")
     return table_of(frame[frame["track"] != ""], (*origin, *fixed, *named), about, named)
 
 

@@ -230,18 +230,6 @@ def blocks_of(table: Table, width: int | None) -> list[Table]:
     return blocks
 
 
-def fewest_blocks(tables: Sequence[Table], width: int) -> Table | None:
-    """Choose among several layouts of the same values the one of the fewest blocks, then the fewest lines.
-
-    The first one that needs no break at all; None where every block would hold about one column.
-    """
-    broken = [len(blocks_of(table, width)) for table in tables]
-    sizes = [(count, count * len(table.rows) * (count > 1)) for count, table in zip(broken, tables, strict=True)]
-    best = sizes.index(min(sizes))
-    table, blocks = tables[best], broken[best]
-    return table if blocks <= max(2, (len(table.columns) - table.keys) / 2) else None
-
-
 def _grid(table: Table, width: int | None, bold: bool) -> str:
     """The columns and rows of a table."""
     from rich import box
@@ -590,16 +578,6 @@ class Tabulation(Generic[Item]):
 
     def __repr__(self) -> str:
         return self.to_text().rstrip("\n") or f"<{counted(len(self.items), 'item')}, no table>"
-
-    def without_notes(self) -> Tabulation[Item]:
-        """The same with tables for people that have no notes."""
-        return Tabulation(
-            self.items,
-            lambda width: [replace(one, bare=True) for one in self._readable(width)],
-            self._rows,
-            failures=self.failures,
-            text=self.text,
-        )
 
     def tables(self, width: int | None = None) -> list[Table]:
         """Tables for people; None: as wide as the terminal."""

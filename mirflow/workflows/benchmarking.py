@@ -303,12 +303,8 @@ def _compare(
     below = [*readable_tables(result)[0].notes, *([note] if note else []), *(f"signature: {text}" for text in signed)]
     title = f"{file.name}: {file.benchmark.title}"
     sign_of = SIGN_OF[_records(file)[headline].orientation] or 1
-
-    def order(row: BenchmarkRow) -> tuple[bool, float]:
-        value = row.values.get(headline, math.nan)
-        return math.isnan(value), -sign_of * value
-
-    ranked = sorted(rows, key=order)
+    values = {id(row): row.values.get(headline, math.nan) for row in rows}
+    ranked = sorted(rows, key=lambda row: (math.isnan(values[id(row)]), -sign_of * values[id(row)]))
     columns = ("benchmark", "system", "this_run", "metric", "value", "n", "n_missing", "letters", "source", "signature")
     long = tuple(
         (file.name, row.system, int(row.own), metric, value, row.n, row.missing, row.letters, row.source, row.signature)

@@ -23,7 +23,7 @@ from ...errors import FigureError, MirflowError, QueryError, UnknownNameError
 from ...metrics.base import Convention, get_task
 from ...metrics.measures import Measure, parse
 from ...pipeline.plan import EvaluationFiles
-from ...ragged import Column, Float
+from ...ragged import Column
 from ...readers.objects import to_annotation
 from ..captions import metric_title, origin_in_words, title_in
 from ..drawing import GREY, explained, form_of, matches, worst_second
@@ -122,7 +122,11 @@ def timeline(
     scored = computed(ds.isel(system=systems))
     values = numbers_of(scored, places)[0]
     first = values[..., 0]
-    column = _widest(first) if track is None else find_labels(ds, "track", track)[0]
+    # By default the track on which the scores of the systems lie farthest apart.
+    unknown = np.isnan(first)
+    spread = np.where(unknown, -np.inf, first).max(axis=0) - np.where(unknown, np.inf, first).min(axis=0)
+    widest = int(np.argmax(np.where(np.isfinite(spread), spread, -1)))
+    column = widest if track is None else find_labels(ds, "track", track)[0]
     track = names_of(ds, "track")[column]
     if track not in plan.tracks:
         raise UnknownNameError("track", track, plan.tracks)
@@ -161,13 +165,6 @@ def timeline(
             text.set_fontweight("bold" if bold and one.name == bold else "normal")
         page.head(label(track, 80), "; ".join([about, *notes]))
     return page.ax
-
-
-def _widest(score: Float) -> int:
-    """The track on which the scores of the systems, (systems, tracks), lie farthest apart."""
-    spread = np.where(np.isnan(score), -np.inf, score).max(axis=0)
-    spread -= np.where(np.isnan(score), np.inf, score).min(axis=0)
-    return int(np.argmax(np.where(np.isfinite(spread), spread, -1)))
 
 
 def _below(scores: Stored, ds: xr.Dataset, below: str, track: str, root: AnnotationFolder) -> _Lane:

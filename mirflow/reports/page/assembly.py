@@ -57,22 +57,12 @@ def order_modules(sources: Mapping[str, str], start: str = START) -> list[str]:
     return ordered
 
 
-def join_modules(sources: Mapping[str, str], start: str = START) -> str:
-    """Join modules to one script, each in its own scope.
-
-    Examples
-    --------
-    >>> print(join_modules({"main": 'import { a } from "./b.js";\\na();', "b": "export function a() {}"}))
-    const module_b = await (async () => {
-    function a() {}
-    return { a };
-    })();
-    const module_main = await (async () => {
-    const { a } = module_b;
-    a();
-    return {  };
-    })();
-    """
+def script(start: str = START, other: str = "") -> str:
+    """The page's script, from a module on: its modules joined, each in its own scope; `other`: a module that is not of
+    the page."""
+    folder = files(__package__).joinpath(_ASSETS)
+    names = sorted(path.name.removesuffix(".js") for path in folder.iterdir() if path.name.endswith(".js"))
+    sources = {name: _INDENT.sub("", _COMMENT.sub("", read_asset(f"{name}.js"))) for name in names} | {_OTHER: other}
     joined = []
     # Each is a function that runs at once, may wait, and gives what it exports.
     for name in order_modules(sources, start):
@@ -80,14 +70,6 @@ def join_modules(sources: Mapping[str, str], start: str = START) -> str:
         body = _EXPORT.sub("", _IMPORT.sub(r"const \1 = module_\2;", sources[name])).strip("\n")
         joined.append(f"const module_{name} = await (async () => {{\n{body}\nreturn {{ {exported} }};\n}})();")
     return "\n".join(joined)
-
-
-def script(start: str = START, other: str = "") -> str:
-    """The page's script, from a module on; `other`: a module that is not of the page."""
-    folder = files(__package__).joinpath(_ASSETS)
-    names = sorted(path.name.removesuffix(".js") for path in folder.iterdir() if path.name.endswith(".js"))
-    sources = {name: _INDENT.sub("", _COMMENT.sub("", read_asset(f"{name}.js"))) for name in names}
-    return join_modules({**sources, _OTHER: other}, start)
 
 
 def classic_script(source: str) -> str:
@@ -131,24 +113,13 @@ def assemble(
         *data,
         f'<script type="module">{own_script}</script>',
     ]
-    return _fill(title, head, tail, links, first)
+    return fill_page(title, head, tail, links, first)
 
 
-def assemble_shell(title: str, styled_by: str, run: str, contents: str, links: Sequence[tuple[str, str]] = ()) -> str:
-    """Put a page together that fetches everything.
-
-    `styled_by`, `run`, `contents`: addresses of the style, the script and the contents. `links` (sequence of (str,
-    str)): words and addresses of other pages, as plain text.
-    """
-    head = [
-        f'<link rel="stylesheet" href="{html.escape(styled_by)}">',
-        f'<link rel="alternate" type="application/json" id="contents" href="{html.escape(contents)}">',
-    ]
-    reading = '<p aria-busy="true">Reading the results …</p>'
-    return _fill(title, head, [f'<script type="module" src="{html.escape(run)}"></script>'], links, reading)
-
-
-def _fill(title: str, head: Sequence[str], tail: Sequence[str], links: Sequence[tuple[str, str]], first: str) -> str:
+def fill_page(
+    title: str, head: Sequence[str], tail: Sequence[str], links: Sequence[tuple[str, str]], first: str
+) -> str:
+    """The page with some elements in its head and at its end, and HTML that stands there until the script has run."""
     named = [f'<a href="{html.escape(address)}">{html.escape(words)}</a>' for words, address in links]
     bar = f'<nav class="site" aria-label="Other pages">{" ".join(named)}</nav>' if named else ""
     parts = {"title": title, "head": "\n".join(head), "links": bar, "tail": "\n".join(tail), "first": first}

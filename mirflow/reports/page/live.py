@@ -25,7 +25,7 @@ from ..drawing import style_sheet
 from ..figures.page_pictures import draw_track
 from ..figures.timeline import find_worst, has_time_axis
 from ..origins import Roots, Shelf
-from .assembly import assemble_shell, read_asset, script
+from .assembly import fill_page, read_asset, script
 from .contents import add_causes, add_doubts, cause_boards, describe_page, draw_first_screens, find_doubts, read_subject
 from .data import Shown
 from .embed import LEVEL, pack_json
@@ -110,7 +110,12 @@ class LivePage:
         other pages, in a bar on top.
         """
         title = html.escape(f"{self._subject.title} ({self._subject.name})")
-        return assemble_shell(title, assets["report.css"], assets["report.js"], contents, links)
+        head = [
+            f'<link rel="stylesheet" href="{html.escape(assets["report.css"])}">',
+            f'<link rel="alternate" type="application/json" id="contents" href="{html.escape(contents)}">',
+        ]
+        tail = [f'<script type="module" src="{html.escape(assets["report.js"])}"></script>']
+        return fill_page(title, head, tail, links, '<p aria-busy="true">Reading the results …</p>')
 
     def contents(self) -> bytes:
         """The contents that the page has at once, as JSON: names, meanings, and the values of its first tables."""
