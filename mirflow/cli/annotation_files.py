@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +25,12 @@ from .common_options import (
     query_options,
     typed,
 )
-from .output import FAILED, FOR_PEOPLE, REPAIRED, choose_format, echo, emit, lines_of_checks, output_options, tables_of
+from .output import FAILED, FOR_PEOPLE, REPAIRED, choose_format, echo, emit, lines_of_checks, output_options
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..reports.tables import Table
+    from ..reports.tables import Tabulation
 
 
 @click.command(
@@ -232,26 +233,34 @@ def _cure_of_one_side(score: Callable[..., xr.Dataset], options: Mapping[str, An
     return ""
 
 
-def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> list[Table]:
+def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> Tabulation[Any]:
     from ..analysis.lookup import find_measures
     from ..analysis.per_class import aggregate_table, select_table
     from ..analysis.queries import evaluate_query
     from ..analysis.query_options import BEST, Query
     from ..analysis.scores import as_scores
+    from ..reports.layout import long_table, readable_tables
     from ..reports.summaries import pair_table
+    from ..reports.tables import Tabulation
 
     ds, query = as_scores(ds), Query(sort=BEST if style in FOR_PEOPLE else None)
-    if not pair:
-        results = evaluate_query(ds, query) if ds.sizes["metric"] else []
-        tables = [table for result in results for table in tables_of(result, style, percent)]
-    else:
-        tables = [pair_table(ds, percent=percent, people=style in FOR_PEOPLE)] if ds.sizes["metric"] else []
+    scalars = bool(ds.sizes["metric"])
+    tables = [pair_table(ds, percent=percent, people=style in FOR_PEOPLE)] if pair and scalars else []
+    results = evaluate_query(ds, query) if scalars and not pair else []
     # Programs get one table of one kind: entries of a matrix only if there is nothing else.
-    if style in FOR_PEOPLE or not tables:
+    extra: list[xr.Dataset] = []
+    if style in FOR_PEOPLE or not scalars:
         named = [name for name, measure in find_measures(ds).items() if pair or not measure.metric.nominal]
-        extra = (aggregate_table(select_table(ds, variable, query)) for variable in named)
-        tables += [table for result in extra for table in tables_of(result, style)]
-    return tables
+        extra = [aggregate_table(select_table(ds, variable, query)) for variable in named]
+    shown = [*((result, percent) for result in results), *((result, False) for result in extra)]
+    return Tabulation(
+        (),
+        lambda width: [
+            *tables,
+            *chain.from_iterable(readable_tables(result, percent=way, width=width) for result, way in shown),
+        ],
+        lambda: [*tables, *(long_table(result) for result, _ in shown)],
+    )
 
 
 @click.command(

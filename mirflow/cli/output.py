@@ -16,7 +16,6 @@ from ..errors import counted, place_of, visible, without_values
 from .common_options import LocalPath
 
 if TYPE_CHECKING:
-    from ..analysis.scores import Results
     from ..evaluation.linter import FileCheck, FileProblem
     from ..reports.tables import Table, Tabulation
 
@@ -110,17 +109,6 @@ def check_figure(path: Path) -> None:
 def shows_styles(stream: TextIO) -> bool:
     """True if a stream is a terminal and colours are not disabled (https://no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def tables_of(ds: Results, style: str, percent: bool = False, notes: Sequence[str] = ()) -> list[Table]:
-    """The result of a query as tables for a format; `notes` apply to tables for people only."""
-    from ..analysis.scores import ResultInMemory
-    from ..reports.layout import long_table, readable_tables
-    from ..reports.tables import terminal_width
-
-    if style in FOR_PEOPLE or isinstance(ds, ResultInMemory):
-        return readable_tables(ds, percent=percent, width=terminal_width(), notes=notes)
-    return [long_table(ds)]
 
 
 _SIMPLER = str.maketrans({"─": "-", "├": "|", "┤": "|", "●": "o", "→": ">"})

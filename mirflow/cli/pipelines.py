@@ -19,13 +19,12 @@ from ..analysis.query_options import say_undefined
 from ..errors import RunError, counted, visible
 from ..interruption import Interrupted
 from .common_options import Command, LocalPath, option
-from .output import FAILED, REPAIRED, echo, emit, tables_of
+from .output import FAILED, REPAIRED, echo, emit
 
 if TYPE_CHECKING:
     from ..analysis.scores import ResultInMemory
     from ..engine.runs import EvaluationReport, RunReport
     from ..pipeline.plan import Prune
-    from ..reports.tables import Table
 
 
 @click.command("init", cls=Command, section="first", place=4, short_help="Draft a pipeline file for a folder.")
@@ -342,9 +341,11 @@ def _print_results(store: str, evaluations: Sequence[EvaluationReport], primary:
     printed results by evaluation."""
     from ..analysis.queries import NO_NUMBER, headline_metrics, query_content, say_left_out
     from ..analysis.scores import has_annotators
+    from ..reports.layout import readable_tables
     from ..reports.summaries import primary_table
+    from ..reports.tables import Tabulation
 
-    tables: list[Table] = []
+    laid: list[tuple[ResultInMemory, list[str]]] = []
     shown: dict[str, ResultInMemory] = {}
     left_out: dict[str, str] = {}
     for evaluation in sorted(evaluations, key=lambda one: one.content.name):
@@ -364,10 +365,18 @@ def _print_results(store: str, evaluations: Sequence[EvaluationReport], primary:
         if has_annotators(content):
             notes.append(f"the store also holds the scores of each annotator: {command} --by annotator")
         if headline:
-            tables += tables_of(shown[content.name], "table", notes=notes)
+            laid.append((shown[content.name], notes))
         else:
             echo("\n".join(f"{content.name}: {note}" for note in notes))
-    emit([primary_table(list(shown.values()), left_out=left_out)] if primary else tables, "table")
+    if primary:
+        emit([primary_table(list(shown.values()), left_out=left_out)], "table")
+        return shown
+    tables: Tabulation[ResultInMemory] = Tabulation(
+        (),
+        lambda width: [table for result, notes in laid for table in readable_tables(result, width=width, notes=notes)],
+        list,
+    )
+    emit(tables, "table")
     return shown
 
 

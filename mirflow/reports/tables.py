@@ -514,9 +514,8 @@ def to_arrow(table: Table) -> Any:
     return arrow.table(arrays)
 
 
-def terminal_width() -> int:
-    """Columns of the terminal; 120 where there is none and COLUMNS is not set."""
-    return shutil.get_terminal_size((120, 24)).columns
+_TERMINAL = (120, 24)
+"""Columns and lines where there is no terminal and COLUMNS is not set."""
 
 
 class Tabulation(Generic[Item]):
@@ -581,7 +580,7 @@ class Tabulation(Generic[Item]):
 
     def tables(self, width: int | None = None) -> list[Table]:
         """Tables for people; None: as wide as the terminal."""
-        return list(self._readable(terminal_width() if width is None else width))
+        return list(self._readable(shutil.get_terminal_size(_TERMINAL).columns if width is None else width))
 
     def rows(self) -> Table:
         """The rows for programs: full precision, a column for everything that is needed to read one alone."""
@@ -589,7 +588,7 @@ class Tabulation(Generic[Item]):
 
     def to_text(self, width: int | None = None, **how: bool) -> str:
         """Text for a terminal of some columns; see :func:`mirflow.reports.tables.to_text`."""
-        width = terminal_width() if width is None else width
+        width = shutil.get_terminal_size(_TERMINAL).columns if width is None else width
         shown = (to_text(table, width, **how) for table in self._readable(width))
         return self.text or "\n".join(shown)
 
