@@ -467,10 +467,7 @@ def _sorted_systems(ds: xr.Dataset, variable: str, query: Query) -> Names:
         if table.attrs["orientation"] == "none":
             return query.system
         value = table["value"].values.reshape(table.sizes["system"], -1)
-        defined = ~np.isnan(value)
-        with np.errstate(invalid="ignore"):  # infinite ones of both signs
-            total, count = np.where(defined, value, 0.0).sum(axis=1), defined.sum(axis=1)
-        return names_of(table, "system", ranked(divide(total, count, np.nan), table.attrs["orientation"]))
+        return names_of(table, "system", ranked(REDUCTIONS["mean"](value.T), table.attrs["orientation"]))
     left = ", ".join(str(dim) for dim in table["value"].dims[1:])
     if left:
         raise QueryError(f"sort {query.sort!r}: it has extra dims ({left}); reduce them with over, --over")

@@ -25,7 +25,7 @@ from ..query_options import AUTO, COMPARED_WITH, DEFAULT_LEVEL, INVERTED, MOST_S
 from ..scores import Array, names_of, show_span
 from . import paired
 from .blocks import SampleBlocks, tiles
-from .confidence_intervals import select_rates, values_of_all
+from .confidence_intervals import differences_of_values, select_rates
 from .interval_ends import Spreads, invert
 from .permutation import PooledScores, SwappedBlocks, SwappedRatios, swap_rates, swap_scores
 from .repeated_runs import compare_runs, is_about_runs
@@ -249,9 +249,7 @@ class _Comparison:
         The result gives the intervals of their differences by what bounds them.
         """
         found: dict[str, Array] = {"n": np.full(len(pairs), len(sample.duration), dtype=np.int64)}
-        value = values_of_all(sample, 0)
-        with np.errstate(invalid="ignore"):  # of two infinite values, NaN says that they have no difference
-            difference = value[two[:, 0]] - value[two[:, 1]]
+        difference = differences_of_values(sample, 0, two)
         if sizes:
             found |= {"difference": difference}
             found |= paired.effects(sample.score[..., 0], two, lower_is_better=self.lower)

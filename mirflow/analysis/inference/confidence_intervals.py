@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import QueryError
 from ...metrics.aggregates import CLASS_AGGREGATES, STATISTICS
-from ...ragged import Bool, Float
+from ...ragged import Bool, Float, Int
 from ..aggregation import add_variables, aggregate_in_blocks, reduce, select_scores
 from ..lookup import show_parameters
 from ..per_class import MEAN, SIDE, TableSelection, aggregate_table, rated_kind, rated_variable, select_table
@@ -240,13 +240,12 @@ def difference_interval(sample: Sample, how: Resampling) -> tuple[Float, Float, 
 
     Returns `difference`, `low`, `high` (float64 (1,)), and whether the interval is normal.
     """
-    value = values_of_all(sample, 0)
-    with np.errstate(invalid="ignore"):  # of two infinite values, NaN says that they have no difference
-        difference = value[:1] - value[1:]
+    both = np.array([[0, 1]])
+    difference = differences_of_values(sample, 0, both)
     if sample.clusters < how.least:
         return difference, np.full(1, np.nan), np.full(1, np.nan), False
     if how.is_normal(sample.kinds[0], sample.clusters):
-        errors = difference_errors(sample, 0, np.array([[0, 1]]))
+        errors = difference_errors(sample, 0, both)
         return difference, *normal_bounds(difference, errors, how.level), True
     statistics = statistics_of(sample, [(0, 0), (1, 0)])
     drawn, left_out = draw(statistics, 2, how), statistics.left_out()
@@ -255,8 +254,14 @@ def difference_interval(sample: Sample, how: Resampling) -> tuple[Float, Float, 
     return difference, *bounds(again, difference, acceleration, how), False
 
 
-def values_of_all(sample: Sample, metric: int) -> Float:
-    """The values of systems by one metric over all units of a sample, which all of them have: float64 (systems,)."""
+def differences_of_values(sample: Sample, metric: int, pairs: Int) -> Float:
+    """The differences of pairs (pairs, 2) of systems by one metric over all units of a sample, which all of them have.
+
+    Of two infinite values, NaN says that they have no difference.
+    """
     every = np.ones((*sample.score.shape[:2], 1), dtype=bool)
     score, weight = sample.score[..., [metric]], sample.weight[..., metric : metric + 1]
-    return reduce(np.where(np.isnan(score), 0.0, score), weight, sample.duration, sample.kinds[metric], every)[:, 0]
+    score = np.where(np.isnan(score), 0.0, score)
+    value = reduce(score, weight, sample.duration, sample.kinds[metric], every)[:, 0]
+    with np.errstate(invalid="ignore"):
+        return np.asarray(value[pairs[:, 0]] - value[pairs[:, 1]])

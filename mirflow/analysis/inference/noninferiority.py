@@ -23,7 +23,7 @@ from ..scores import Array, names_of
 from ..selection import SelectionTotals
 from .blocks import SampleBlocks, tiles
 from .comparisons import compare
-from .confidence_intervals import values_of_all
+from .confidence_intervals import differences_of_values
 from .interval_ends import Spreads, difference_errors, invert, normal_bounds, sequence_bounds, skewed_bounds
 from .paired import pairs_by_units
 from .permutation import PooledScores, count_extremes, critical_of_each, swap_scores
@@ -252,9 +252,7 @@ def difference_bounds(sample: Sample, metric: int, pairs: Int, how: Resampling) 
 
     The result is four float64 (pairs,); the skewness is NaN where the interval does not follow it.
     """
-    value, kind = values_of_all(sample, metric), sample.kinds[metric]
-    with np.errstate(invalid="ignore"):
-        difference = value[pairs[:, 0]] - value[pairs[:, 1]]
+    difference, kind = differences_of_values(sample, metric, pairs), sample.kinds[metric]
     unknown = np.full(len(pairs), np.nan)
     if sample.clusters < how.least:
         return difference, unknown, unknown, unknown

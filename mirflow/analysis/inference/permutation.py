@@ -397,8 +397,7 @@ def swap_scores(sample: Sample, metric: int, pairs: Int) -> Swaps:
     spread = np.sqrt(np.square(moves).sum(axis=1))
     columns = moves.T.copy()
 
-    with np.errstate(invalid="ignore"):
-        shift = value[pairs[:, 0]] - value[pairs[:, 1]]
+    shift = differences(value[pairs[:, 0]], value[pairs[:, 1]])
     raised = pooled.moves(np.where(np.isfinite(shift), shift, 0.0))
     size = np.sqrt(np.square(raised).sum(axis=1, keepdims=True))
     raised = divide(raised, size).T.copy()

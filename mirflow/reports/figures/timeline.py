@@ -123,8 +123,7 @@ def timeline(
     values = numbers_of(scored, places)[0]
     first = values[..., 0]
     # By default the track on which the scores of the systems lie farthest apart.
-    unknown = np.isnan(first)
-    spread = np.where(unknown, -np.inf, first).max(axis=0) - np.where(unknown, np.inf, first).min(axis=0)
+    spread = np.fmax.reduce(first, axis=0) - np.fmin.reduce(first, axis=0)
     widest = int(np.argmax(np.where(np.isfinite(spread), spread, -1)))
     column = widest if track is None else find_labels(ds, "track", track)[0]
     track = names_of(ds, "track")[column]

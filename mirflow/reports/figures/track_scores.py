@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...analysis.aggregation import aggregate_query, aggregate_scores, ranked, select
+from ...analysis.dims import REDUCTIONS
 from ...analysis.lookup import find_single, find_tables, headline_metric, split_names
 from ...analysis.queries import ScoresLike, choose_one, evaluations_of
 from ...analysis.query_options import MISSING, Names, Query, SelectionOptions, say_undefined
@@ -15,7 +16,6 @@ from ...analysis.scores import names_of, show_span
 from ...analysis.selection import VALUELESS, counted_scores
 from ...analysis.signatures import sign
 from ...errors import FigureError, QueryError, UnknownNameError, counted
-from ...kernels.ratios import divide
 from ...ragged import Float
 from ..captions import metric_title, origin_in_words, reference_notes
 from ..results import column_of, values_of
@@ -123,12 +123,7 @@ def axis_name(result: xr.Dataset, metric: int = 0) -> str:
 def rank_systems(result: xr.Dataset, value: Float | None = None) -> list[int]:
     """The systems from the best to the worst by the mean of their values, which are (systems, values)."""
     value = values_of(result)[..., 0] if value is None else value
-    known = ~np.isnan(value)
-    number = known.sum(axis=1)
-    with np.errstate(invalid="ignore"):  # infinite ones of both signs
-        total = np.where(known, value, 0.0).sum(axis=1)
-    mean = divide(total, number, np.nan)
-    return ranked(mean, column_of(result, "orientation")[0])
+    return ranked(REDUCTIONS["mean"](value.T), column_of(result, "orientation")[0])
 
 
 def numeral(result: xr.Dataset, value: float) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...analysis.aggregation import reduce
+from ...analysis.inference.sample import differences
 from ...analysis.query_options import say_level
 from ...errors import counted
 from ...metrics.aggregates import RATIOS
@@ -272,8 +273,7 @@ class _Pair:
         rows = [systems.index(one) for one in (first, second)]
         tracks = np.flatnonzero(included[rows].all(axis=0))
         own = value[rows][:, tracks]
-        with np.errstate(invalid="ignore"):
-            gains = np.where(own[0] == own[1], 0.0, standings.sign * (own[0] - own[1]))
+        gains = standings.sign * differences(*own)
         gains[np.abs(gains) < _EQUAL] = 0.0
         order = np.argsort(-gains, kind="stable")
         every = np.asarray(included.all(axis=0))
