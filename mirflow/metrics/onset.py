@@ -27,7 +27,7 @@ Information Retrieval Evaluation eXchange, 2010, section 3.2.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -66,11 +66,12 @@ UNNAMED = ""  # Class of onsets without a label
 _BATCH = 2**16  # Onsets of both sides processed at once, so that results fit into the cache
 
 
-@dataclass(eq=False)
 class Onsets(Shared):
     """The onsets of pairs with cached matchings."""
 
-    pairs: Pairs
+    def __init__(self, pairs: Pairs) -> None:
+        self.pairs = pairs
+        self.references, self.estimates = pairs.counts
 
     @computed_by("window", "matching")
     def hits(self, window: float, matching: str) -> Int:
@@ -122,7 +123,7 @@ _WEIGHTS, _RATES = rates_of("onsets")
     literature=f"@raffel2014; {_MIREX}",
 )
 def _rates(what: str, onsets: Onsets, measure: Measure) -> Scored:
-    return rate(what, onsets.hits(measure), *onsets.pairs.counts)
+    return rate(what, onsets.hits(measure), onsets.references, onsets.estimates)
 
 
 @family(
