@@ -188,24 +188,24 @@ def to_ragged(annotations: Sequence[Annotation]) -> Ragged:
     """
     vocabulary: dict[str, int] = {}
     kind = annotations[0].schema
-    sizes = [(len(annotation), *(int(level.sum()) for level in annotation.inner_counts)) for annotation in annotations]
+    levels = [*zip(*(annotation.inner_counts for annotation in annotations), strict=True)]
+    sizes = [[len(annotation) for annotation in annotations]]
+    sizes += [[int(counts.sum()) for counts in level] for level in levels]
     columns: dict[str, Column] = {}
     for name in dict.fromkeys(name for annotation in annotations for name in annotation.columns):
         depth = kind.depths.get(name, len(kind.dims))
-        held = [(size[depth - 1], a.columns.get(name)) for a, size in zip(annotations, sizes, strict=True)]
-        parts = [absent(kind, name, size) if column is None else column for size, column in held]
+        held = zip((annotation.columns.get(name) for annotation in annotations), sizes[depth - 1], strict=True)
+        parts = [absent(kind, name, size) if column is None else column for column, size in held]
         columns[name] = np.concatenate(parts)
     labelled = [annotation.labels is not None for annotation in annotations]
     if any(labelled):
         codes = encode((annotation.labels or () for annotation in annotations), vocabulary)
         if not all(labelled):  # the items of an annotation without labels have -1
-            items = [size[-1] for size in sizes]
-            labels, codes = codes, np.full(sum(items), -1, dtype=np.int64)
-            codes[np.repeat(labelled, items)] = labels
+            labels, codes = codes, np.full(sum(sizes[-1]), -1, dtype=np.int64)
+            codes[np.repeat(labelled, sizes[-1])] = labels
         columns["label"] = codes
-    outer = np.array([size[0] for size in sizes], dtype=np.int64)
-    inner = tuple(np.concatenate(level) for level in zip(*(a.inner_counts for a in annotations), strict=True))
-    return Ragged(columns, (outer, *inner), tuple(vocabulary), kind.depths)
+    counts = (np.array(sizes[0], dtype=np.int64), *map(np.concatenate, levels))
+    return Ragged(columns, counts, tuple(vocabulary), kind.depths)
 
 
 def absent(kind: Kind, name: str, size: int) -> Column:
