@@ -17,7 +17,7 @@ from ..annotations.annotation import Annotation
 from ..annotations.arrays import is_number
 from ..annotations.schema import HEADINGS, Kind
 from ..errors import InvalidAnnotationError
-from ..ragged import Bool, Float, Int, offsets_of
+from ..ragged import Float
 from .layouts import SEPARATING, Rows, declare_columns, heading, is_beside, remedy_for_regions, spell
 from .options import Reading
 
@@ -148,8 +148,9 @@ _AUDIBLE = (20.0, 5000.0)
 """Hz of plausible pitches."""
 _LONGEST = 60.0
 """Seconds of a plausible note or section."""
-_FEWEST = 2
-_COUNTED = 4
+FEWEST_ROWS = 2
+"""Fewest rows that are doubted, and fewest pairs of rows."""
+COUNTED_ROWS = 4
 """Rows above which a first one that is the number of the others is no coincidence."""
 
 
@@ -160,7 +161,7 @@ def tell_odd_numbers(annotation: Annotation, reading: Reading) -> Annotation:
         frequency = annotation.columns["frequency"]
         if len(frequency) and frequency.max() >= LOWEST:  # which NaN is not
             low = frequency[(frequency > 0) & (frequency < LOWEST)]
-            if len(low) < _FEWEST or low.min() < low.max():
+            if len(low) < FEWEST_ROWS or low.min() < low.max():
                 return annotation
             message = f"{len(low)} frames at {low[0]:g} Hz count as voiced; if they are unvoiced, write 0 for them"
         else:
@@ -194,11 +195,11 @@ def tell_odd_rows(annotation: Annotation) -> Annotation:
     """Add a remark if all rows are there twice, or if the first one is the number of the others."""
     times = next(iter(annotation.columns.values()))
     count = len(times)
-    if count > _COUNTED and times[0] == count - 1 and annotation.kind == "events" and (times[1:] % 1).any():
+    if count > COUNTED_ROWS and times[0] == count - 1 and annotation.kind == "events" and (times[1:] % 1).any():
         message = f"the first row may be the number of the others, {count - 1}, and no time: remove it if it is"
         remark = Remark("leading_count", message, annotation.line(0), 1)
         annotation = replace(annotation, account=(*annotation.account, remark))
-    if count % 2 or count < 2 * _FEWEST:
+    if count % 2 or count < 2 * FEWEST_ROWS:
         return annotation
     half = count // 2
     if not (times[0] == times[half] or times[0] == times[1]):
@@ -215,19 +216,9 @@ def tell_odd_rows(annotation: Annotation) -> Annotation:
     return annotation
 
 
-def may_be_odd(times: Float, counts: Int) -> Bool:
-    """Mask of joined rows with these counts that `tell_odd_rows` has to look at."""
-    first = offsets_of(counts)[:-1]
-    even = (counts >= 2 * _FEWEST) & (counts % 2 == 0)
-    second, middle = np.where(even, first + 1, first), np.where(even, first + counts // 2, first)
-    mask: Bool = even & ((times[first] == times[second]) | (times[first] == times[middle]))
-    mask |= (counts > _COUNTED) & (times[first] == counts - 1)
-    return mask
-
-
 def _too_low(pitches: Float, name: str) -> str:
     voiced = np.abs(pitches[np.isfinite(pitches) & (pitches != 0)])
-    if len(voiced) < _FEWEST or voiced.max() >= LOWEST:
+    if len(voiced) < FEWEST_ROWS or voiced.max() >= LOWEST:
         return ""
     return f"{name} of {voiced.min():g} to {voiced.max():g} Hz"
 
@@ -236,7 +227,7 @@ def _lengths(annotation: Annotation, last: str) -> str:
     """Evidence that the second column holds durations: many rows end before they start."""
     start, end = annotation.columns["start"], annotation.columns["end"]
     count = np.count_nonzero(end < start)
-    if not count or len(start) < _FEWEST or 2 * count < len(start):
+    if not count or len(start) < FEWEST_ROWS or 2 * count < len(start):
         return ""
     message = f"{count} of {len(start)} rows end before they start"
     # As lengths they are plausible if each row then ends before the next one starts, but for rounding.
