@@ -28,7 +28,7 @@ from ..readers.mirdata import MirdataDataset, task_of_value
 from ..readers.namespaces import NAMESPACES
 from ..readers.objects import kind_named, of_columns, to_annotation
 from ..readers.options import HARTE, Notation, Reading, Select, describe_options
-from ..readers.patterns import Match, Pattern, describe_otherwise
+from ..readers.patterns import Pattern, describe_otherwise
 from ..readers.sources import gather, has_parts, select_from
 from ..readers.tables.table import holds_tracks, spread_tables
 from ..store.packs import PackSource, open_pack, opened_pack, write_pack
@@ -295,13 +295,12 @@ def load_collection(
         if set(matcher.names) != {"track", *inner}:
             expected = "expected {track} and no other placeholder"
             raise AnnotationError(f"invalid pattern {text!r} of a collection: {expected}")
-        matches: Sequence[Match] = matcher.find(root)
+        matches = matcher.find(root, whole_names=True)
         otherwise = describe_otherwise(matches, text)
         if not matches:
             raise AnnotationError(f"the pattern {text!r} matches nothing; {otherwise or matcher.hint(root)}")
         if otherwise:
             warn_caller(otherwise)
-        matches = [match._replace(name=match.path) for match in matches]
         gathered = gather(matches, text, matcher.names, reading, annotator)
         sources = {values["track"]: source for source, values in gathered}
     sources |= without_positions(sources.items())

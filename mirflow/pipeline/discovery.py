@@ -36,7 +36,7 @@ from ..readers.names import (
     nearest_names,
 )
 from ..readers.options import Reading
-from ..readers.patterns import Candidates, Match, MatchedFiles, Pattern, describe_otherwise, fill, values_at
+from ..readers.patterns import Candidates, Match, MatchedFiles, Pattern, describe_otherwise
 from ..readers.readings import open_readings
 from ..readers.sources import FileSource, FoundFiles, gather, has_parts, select_from
 from ..readers.tables.table import SHARD, RowKey, TableSource, holds_tracks, join_shards, open_table, spread_table
@@ -397,54 +397,43 @@ def _tracks_of_mirdata(search: Search, each_annotator: bool) -> tuple[list[Found
     return references, frozenset(dataset.tracks()) - set(chosen)
 
 
-def _choose_files(search: Search, key: str, pattern: Pattern, matches: Sequence[Match]) -> Sequence[Match]:
+def _choose_files(search: Search, key: str, pattern: Pattern, matches: MatchedFiles) -> MatchedFiles:
     """Select the matches of one side: all of the reference, and those of the listed systems of the estimates. Files of
     the reference are not estimates, unless the evaluation names the same files on both sides and distinguishes
     annotators, in the path or in the file."""
     if FORMAT in pattern.names and getattr(search.resolved, key).format is None:
-        index = pattern.names.index(FORMAT)
-        suffixes = values_at(matches, index)
+        suffixes = matches.columns[pattern.names.index(FORMAT)]
         unread = {suffix for suffix in {*suffixes} if not is_read(f"a.{suffix}")}
         if unread:
-            matches = _take(matches, [number for number, suffix in enumerate(suffixes) if suffix not in unread])
-    if key == "reference":
-        search.reference_files = {_plain(match.path): match.name for match in matches}
+            matches = matches.take([number for number, suffix in enumerate(suffixes) if suffix not in unread])
+    if key == "reference":  # paths are normalised, so that two ways to one file compare equal
+        search.reference_files = {os.path.normpath(match.path): match.name for match in matches}
         return matches
     if SYSTEM not in pattern.names:
         return matches
     index = pattern.names.index(SYSTEM)
     reference = search.evaluation.reference.path.replace("{annotator", f"{{{SYSTEM}")
     left: Sequence[int] = range(len(matches))
-    if search.evaluation.estimates.annotator is None and _plain(reference) != _plain(pattern.text):
+    same_pattern = os.path.normpath(reference) == os.path.normpath(pattern.text)
+    if search.evaluation.estimates.annotator is None and not same_pattern:
         taken: set[int] = set()
         for number, match in enumerate(matches):
-            if _plain(match.path) in search.reference_files:
+            if os.path.normpath(match.path) in search.reference_files:
                 search.reference_systems.setdefault(normal_form(match.values[index]), match.name)
                 taken.add(number)
         left = [number for number in left if number not in taken] if taken else left
-    systems = values_at(matches, index)
+    systems = matches.columns[index]
     systems = systems if are_normal([*{*systems}]) else [*map(normal_form, systems)]
     search.known = {systems[number] for number in left} if len(left) < len(matches) else {*systems}
     listed = search.evaluation.systems
     # A listed name with a slash has values of other placeholders in it, which are named where systems are.
     if listed is not None and not any("/" in name for name in listed):
         left = [number for number in left if systems[number] in listed]
-    if len(left) == len(matches):
-        return matches
-    return _take(matches, left)
-
-
-def _take(matches: Sequence[Match], indices: Sequence[int]) -> Sequence[Match]:
-    return matches.take(indices) if isinstance(matches, MatchedFiles) else [matches[index] for index in indices]
-
-
-def _plain(path: str) -> str:
-    """Normalise a path, so that two ways to one file compare equal."""
-    return os.path.normpath(path) if "/." in path or "//" in path else path
+    return matches if len(left) == len(matches) else matches.take(left)
 
 
 def _rows_of_tables(
-    search: Search, matches: Sequence[Match], key: str, reading: Reading, tracks: Sequence[str] | None
+    search: Search, matches: MatchedFiles, key: str, reading: Reading, tracks: Sequence[str] | None
 ) -> list[Found]:
     """Make a source for each annotation in files of many tracks. A file that cannot be opened is about `tracks`, and
     fails where it is scored. Without tracks it is a trouble, as it is where a column of the file says which system a
@@ -501,7 +490,7 @@ def _rows_of_tables(
     return [*join_shards(rows)] if SHARD in names else [*rows]
 
 
-def _collected(search: Search, pattern: Pattern, matches: Sequence[Match], key: str, reading: Reading) -> list[Found]:
+def _collected(search: Search, pattern: Pattern, matches: MatchedFiles, key: str, reading: Reading) -> list[Found]:
     """The annotations in packs, or in files of readings."""
     if pattern.is_pack and matches and search.open_pack is None:
         search.trouble((key, "path"), f"is a pack, and packs cannot be opened here: {pattern.text!r}")
@@ -534,7 +523,7 @@ def _collected(search: Search, pattern: Pattern, matches: Sequence[Match], key: 
     return sources
 
 
-def _annotated(matches: Sequence[Match], names: Sequence[str], reading: Reading) -> list[Found]:
+def _annotated(matches: MatchedFiles, names: Sequence[str], reading: Reading) -> list[Found]:
     """Make a source for each annotator of each file; an unreadable file remains one, and fails when it is scored."""
     download(match.path for match in matches)
     listed: dict[Match, Sequence[str]] = {}
@@ -690,9 +679,11 @@ def _places(search: Search, steps: Sequence[str], system: str) -> Iterator[Path]
         return iter(())
     text = ""
     for part in _PLACEHOLDER.split("/".join(steps)):
-        filled = fill(part, {SYSTEM: system}) if part.startswith("{") else part
-        other = part.startswith("{") and (filled == part or system == "*")
-        text += "*" if other else glob.escape(filled)
+        if part.startswith("{"):
+            is_system = part.strip("{}").partition(":")[0] == SYSTEM and system != "*"
+            text += glob.escape(system) if is_system else "*"
+        else:
+            text += glob.escape(part)
     # A path under the root, or an absolute one.
     base = Path("/") if text.startswith("/") else Path(search.root)
     return base.glob(text.lstrip("/"))

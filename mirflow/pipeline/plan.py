@@ -152,8 +152,14 @@ def cell_stamps(references: Sequence[Sequence[Reference]], estimates: Sequence[S
     for row, sources in enumerate(estimates):
         both = [(0, 0) if source is None else _stamp(source) for source in sources]
         stamps[:, row] = np.array(both, dtype=np.uint64).reshape(-1, 2).T
-    mixed_whole, mixed_names = _mix(_mix(tracks)[:, np.newaxis, :] ^ stamps)
-    mixed: Int = (mixed_names & NAME_BITS | mixed_whole & ~NAME_BITS).view(np.int64)
+    bits: np.ndarray[Any, np.dtype[np.uint64]] = np.zeros((2, 1, 1), dtype=np.uint64)
+    for summand in (tracks[:, np.newaxis, :], stamps):
+        # The finaliser of splitmix64 (Steele, Lea and Flood 2014) spreads every input bit over all output bits.
+        bits = (bits ^ summand) + np.uint64(0x9E3779B97F4A7C15)
+        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        bits ^= bits >> np.uint64(31)
+    mixed: Int = (bits[1] & NAME_BITS | bits[0] & ~NAME_BITS).view(np.int64)
     mixed[mixed == 0] = 1
     return mixed
 
@@ -164,14 +170,6 @@ def _stamp(source: Source) -> tuple[int, int]:
     label = source.label
     whole = hashlib.blake2b(f"{label}\0{size}\0{version}".encode(), digest_size=8)
     return int.from_bytes(whole.digest(), "little"), zlib.crc32(label.encode())
-
-
-def _mix(values: np.ndarray[Any, np.dtype[np.uint64]]) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """The finaliser of splitmix64 (Steele, Lea and Flood 2014): spreads every input bit over all output bits."""
-    values = values + np.uint64(0x9E3779B97F4A7C15)
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
 
 
 def stale_cells(

@@ -23,7 +23,7 @@ from ..annotations.source import Source
 from ..errors import AnnotationError
 from ..ragged import Int
 from ..readers.downloads import parse_url
-from ..readers.patterns import Candidates, Match, Pattern, describe_otherwise, find_remote, is_folder
+from ..readers.patterns import Candidates, Match, MatchedFiles, Pattern, describe_otherwise, find_remote, is_folder
 from .model import Estimates, Trouble
 
 OUTSIDE = "leads out of the root, where files are not read for a store from elsewhere"
@@ -52,26 +52,27 @@ def find_matches(
     troubles: list[Trouble],
     confined: bool = False,
     candidates: Candidates | None = None,
-) -> Sequence[Match]:
+) -> MatchedFiles:
     """Find the files of one side's pattern, or add the reason to `troubles` if there are none. A pattern without
     ``{track}`` is one that finds nothing, unless it may be `trackless`. What leads out of the root is refused where
     files are `confined` to it. Files of servers, which cannot be listed, are looked for by the names of the
     `candidates`; without any, URLs are not looked at."""
     pattern = Pattern(side.path)
+    nothing = MatchedFiles("", "", (), tuple([] for _ in pattern.names))
     if confined and leads_out(side.path, root):
         troubles.append(((key, "path"), f"{OUTSIDE}: {side.path!r}"))
-        return []
+        return nothing
     if not (trackless or pattern.is_pack or pattern.is_readings or "track" in pattern.names):
         troubles.append(((key, "path"), f"has no {{track}}: {side.path!r}"))
-        return []
+        return nothing
     if parse_url(side.path) is not None:
         if candidates is None:
-            return []
+            return nothing
         try:
             matches_there = find_remote(pattern, candidates)
         except AnnotationError as error:
             troubles.append(((key, "path"), str(error)))
-            return []
+            return nothing
         if not matches_there:
             values = candidates.values.items()
             names = [(name, texts[0]) for name, texts in values if texts and name in pattern.names]
@@ -86,20 +87,20 @@ def find_matches(
         matches = pattern.find(root)
     except AnnotationError as error:
         troubles.append(((key, "path"), str(error)))
-        return []
+        return nothing
     if not matches:
         hint = describe_otherwise(matches, side.path) or pattern.hint(root)
         troubles.append(((key, "path"), f"matches nothing: {side.path!r}; {hint}"))
     linked = next((link for link in _links_out(matches, root)), None) if confined else None
     if linked is not None:
         troubles.append(((key, "path"), f"{OUTSIDE}: {linked!r} is a link"))
-        return []
+        return nothing
     # What could not be decoded is in a name as surrogates.
     odd = {value for column in matches.columns for value in {*column} if _SURROGATE.search(value)}
     if odd:
         name = next(match.name for match in matches if not odd.isdisjoint(match.values))
         troubles.append(((key, "path"), f"finds a file name that is not UTF-8: {name!r}; rename the file"))
-        return []
+        return nothing
     return matches
 
 

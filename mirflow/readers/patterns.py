@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _NAME = re.compile(r"(?P<name>[A-Za-z_]\w*)(?P<path>:path)?")
-_Found = tuple[Sequence[str], tuple[int, int]]
-"""Values of the placeholders of a file, and its size and version."""
+_Found = tuple[Sequence[str], os.DirEntry[str] | Path]
+"""Values of the placeholders of a file, and its entry."""
 
 
 class Match(NamedTuple):
@@ -63,13 +63,16 @@ class MatchedFiles(Sequence[Match]):
     versions: array[int] = field(default_factory=lambda: array("q"))
     otherwise: list[str] = field(default_factory=list)
     """Names of files that would match in other upper and lower case."""
+    remote: Sequence[tuple[str, str]] = ()
+    """Paths and names of files at URLs, whose paths depend on their contents."""
 
     def take(self, places: Iterable[int]) -> MatchedFiles:
         """Some of the files."""
         chosen = list(places)
         columns = tuple([column[place] for place in chosen] for column in self.columns)
         sizes, versions = (array("q", [every[place] for place in chosen]) for every in (self.sizes, self.versions))
-        return MatchedFiles(self.folder, self.form, self.order, columns, sizes, versions)
+        remote = [self.remote[place] for place in chosen] if self.remote else ()
+        return MatchedFiles(self.folder, self.form, self.order, columns, sizes, versions, remote=remote)
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -78,6 +81,8 @@ class MatchedFiles(Sequence[Match]):
         if isinstance(place, slice):
             return self.take(range(len(self))[place])
         values = tuple([column[place] for column in self.columns])
+        if self.remote:
+            return Match(*self.remote[place], values, self.sizes[place], self.versions[place])
         name = self.form % tuple([values[index] for index in self.order])
         return Match(self.folder + name, name, values, self.sizes[place], self.versions[place])
 
@@ -131,10 +136,10 @@ class Pattern:
         found = self._whole.fullmatch(text)
         return None if found is None else found.groupdict()
 
-    def find(self, root: str | Path) -> MatchedFiles:
+    def find(self, root: str | Path, *, whole_names: bool = False) -> MatchedFiles:
         """The matching files under `root`, sorted by name; each folder is listed once.
 
-        Hidden files match only if the pattern itself begins with a dot.
+        Hidden files match only if the pattern itself begins with a dot. With `whole_names`, names are paths.
         """
         base = os.path.abspath(root)  # noqa: PTH100 - Path.resolve would follow links, and show other names
         parts = _PLACEHOLDER.split(re.sub("/+", "/", self.text))
@@ -142,11 +147,18 @@ class Pattern:
         order = [self.names.index(inner.partition(":")[0]) for inner in parts[1::2]]
         absolute = self.text.startswith("/") or bool(os.path.splitdrive(self.text)[0])
         folder = "" if absolute else f"{base.rstrip('/')}/"
+        if whole_names:
+            folder, form = "", folder.replace("%", "%%") + form
         found = MatchedFiles(folder, form, order, tuple([] for _ in self.names))
         shared: dict[str, str] = {}
-        for values, (size, version) in self._descend(base, "", self.text.split("/"), {}, found.otherwise):
+        for values, entry in self._descend(base, "", self.text.split("/"), {}, found.otherwise):
             for column, value in zip(found.columns, values, strict=True):
                 column.append(shared.setdefault(value, value))
+            try:
+                status = entry.stat()
+                size, version = status.st_size, version_of(status)
+            except OSError:  # as of a broken link
+                size, version = -1, 0
             found.sizes.append(size)
             found.versions.append(version)
         return found
@@ -171,7 +183,7 @@ class Pattern:
                     found = None if is_hidden(entry.name) else regex.fullmatch(inner)
                     if found and is_folder(entry) == self.is_pack:
                         whole = {**bound, **found.groupdict()}
-                        matching.append((inner, ([whole[placeholder] for placeholder in self.names], _stat(entry))))
+                        matching.append((inner, ([whole[placeholder] for placeholder in self.names], entry)))
                     elif entry.is_dir(follow_symlinks=False) and not is_hidden(entry.name):
                         folders.append(f"{inner}/")
                     elif found is None and not is_hidden(entry.name):
@@ -183,7 +195,7 @@ class Pattern:
             if not last and is_folder(path):
                 yield from self._descend(base, inner, steps[1:], bound, otherwise)
             elif last and is_folder(path) == self.is_pack and os.path.lexists(path):
-                yield [bound[placeholder] for placeholder in self.names], _stat(path)
+                yield [bound[placeholder] for placeholder in self.names], path
             elif above and not os.path.lexists(path):
                 others = [entry.name for entry in _entries(base, above)]
         else:
@@ -201,7 +213,7 @@ class Pattern:
                 elif last and is_folder(entry) == self.is_pack:
                     for place, value in zip(places, found.groups(), strict=True):
                         values[place] = value
-                    yield values, _stat(entry)
+                    yield values, entry
         if others:  # compiling a pattern that ignores the case takes a hundred times as long
             regex = _regex(step.lower(), {placeholder.lower(): value.lower() for placeholder, value in bound.items()})
             otherwise += [f"{above}{other}" for other in others if regex.fullmatch(other.lower())]
@@ -223,9 +235,9 @@ class Pattern:
         return f"the nearest folder that exists is {str(folder)!r}; {held}"
 
 
-def describe_otherwise(matches: Sequence[Match], pattern: str) -> str:
+def describe_otherwise(matches: MatchedFiles, pattern: str) -> str:
     """Warning about files that differ from a pattern in upper and lower case alone; empty without any."""
-    names = matches.otherwise if isinstance(matches, MatchedFiles) else []
+    names = matches.otherwise
     if not names:
         return ""
     single = len(names) == 1
@@ -237,11 +249,6 @@ def describe_otherwise(matches: Sequence[Match], pattern: str) -> str:
         f"{count} from {pattern!r} in upper and lower case alone and {'is' if single else 'are'} not read, such as "
         f"{names[0]!r}: rename {'it' if single else 'them'}{way}"
     )
-
-
-def values_at(matches: Sequence[Match], place: int) -> Sequence[str]:
-    """The value of one placeholder of each file."""
-    return matches.columns[place] if isinstance(matches, MatchedFiles) else [match.values[place] for match in matches]
 
 
 def group_by(matches: Sequence[Match], names: Sequence[str], key: str) -> list[tuple[dict[str, str], dict[str, Match]]]:
@@ -283,14 +290,6 @@ def is_folder(entry: os.DirEntry[str] | Path) -> bool:
         return False
 
 
-def _stat(entry: os.DirEntry[str] | Path) -> tuple[int, int]:
-    try:
-        status = entry.stat()
-    except OSError:
-        return -1, 0
-    return status.st_size, version_of(status)
-
-
 def _regex(text: str, bound: Mapping[str, str]) -> re.Pattern[str]:
     parts: list[str] = []
     seen: set[str] = set()
@@ -320,7 +319,7 @@ class Candidates(NamedTuple):
     """How placeholders get names."""
 
 
-def find_remote(pattern: Pattern, candidates: Candidates) -> list[Match]:
+def find_remote(pattern: Pattern, candidates: Candidates) -> MatchedFiles:
     """The files that match a pattern that is a URL, sorted by name; none of them is read.
 
     Raises `AnnotationError` if the URL is invalid, files are on a server and a placeholder has no candidates, or it
@@ -346,11 +345,18 @@ def find_remote(pattern: Pattern, candidates: Candidates) -> list[Match]:
         raise AnnotationError(f"{pattern.text!r} {NEEDED}") from None
     except Exception as error:  # obstore has no common class of errors for invalid settings
         raise AnnotationError(f"{pattern.text!r} cannot be read: {reason_of(error)}") from None
-    if url.kind.startswith("http") or not pattern.names:
-        return sorted(_try(client, url, pattern, candidates), key=attrgetter("name"))
+    is_listed = not url.kind.startswith("http") and bool(pattern.names)
+    matches = _listed(client, url, pattern) if is_listed else _try(client, url, pattern, candidates)
+    matches.sort(key=attrgetter("name"))
+    columns = tuple([match.values[place] for match in matches] for place in range(len(pattern.names)))
+    sizes, versions = array("q", [match.size for match in matches]), array("q", [match.version for match in matches])
+    return MatchedFiles("", "", (), columns, sizes, versions, remote=[(match.path, match.name) for match in matches])
+
+
+def _listed(client: Any, url: RemoteFile, pattern: Pattern) -> list[Match]:
+    """The files in the listing of a bucket, from the folder before the first placeholder on."""
     import obstore
 
-    # A listing of the bucket, from the folder before the first placeholder on.
     steps, matcher, matches = url.key.split("/"), Pattern(url.key), list[Match]()
     fixed = next(place for place, step in enumerate(steps) if "{" in step)
     hidden = [is_hidden(step) for step in steps]
@@ -362,7 +368,7 @@ def find_remote(pattern: Pattern, candidates: Candidates) -> list[Match]:
                 matches.append(_match(url, meta["path"], tuple(values[name] for name in matcher.names), meta))
     except Exception as error:
         raise AnnotationError(f"{pattern.text!r} cannot be listed: {reason_of(error)}") from None
-    return sorted(matches, key=attrgetter("name"))
+    return matches
 
 
 def _try(client: Any, url: RemoteFile, pattern: Pattern, candidates: Candidates) -> list[Match]:

@@ -27,7 +27,7 @@ from .audio_files import FileSignal, audio_files, digest_file
 from .content import demand_no_json, digest_of, file_stat, mix_stats, read_bytes
 from .formats import FORMATS, LAYOUTS, load_reader
 from .options import Reading
-from .patterns import Match, Pattern, fill, group_by, values_at
+from .patterns import MatchedFiles, Pattern, fill, group_by
 from .positions import select_beats
 from .remedies import read_advised
 
@@ -286,7 +286,7 @@ def has_parts(path: str, reading: Reading) -> bool:
 class FoundFiles(Sequence[tuple[FileSource, Mapping[str, str]]]):
     """Files that match a pattern, which become sources on access, and the values of the pattern's placeholders."""
 
-    matches: Sequence[Match]
+    matches: MatchedFiles
     reading: Reading
     annotator: str | int | None
     columns: Mapping[str, Sequence[str]]
@@ -304,7 +304,7 @@ class FoundFiles(Sequence[tuple[FileSource, Mapping[str, str]]]):
 
 
 def gather(
-    matches: Sequence[Match], pattern: str, names: Sequence[str], reading: Reading, annotator: str | int | None = None
+    matches: MatchedFiles, pattern: str, names: Sequence[str], reading: Reading, annotator: str | int | None = None
 ) -> Sequence[tuple[Source, Mapping[str, str]]]:
     """Make sources of the files that match a pattern, combining the files of parts.
 
@@ -316,8 +316,7 @@ def gather(
         if reading.sources:
             raise AnnotationError(f"sources are declared, but the path has no {{source}}: {pattern!r}")
         columns: dict[str, Sequence[str]] = {}
-        for place, name in enumerate(names):
-            column = values_at(matches, place)
+        for name, column in zip(names, matches.columns, strict=True):
             columns[name] = column if are_normal([*{*column}]) else [*map(normal_form, column)]
         files = FoundFiles(matches, reading, annotator, columns)
         if kind.part and not kind.level:
@@ -371,7 +370,7 @@ def source_at(
     if pattern.names != ("source",):
         raise AnnotationError(f"audio of one track supports only the placeholder {{source}}: {path!r}")
     root = "/" if path.startswith("/") else "."
-    matches = [match._replace(name=match.path) for match in pattern.find(root)]
+    matches = pattern.find(root, whole_names=True)
     if not matches:
         raise UnreadableError(f"no such file; {pattern.hint(root)}", path=path)
     ((source, _),) = gather(matches, path, pattern.names, reading)

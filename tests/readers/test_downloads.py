@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def server(tmp_path, cache) -> Iterator[Folder]:
         yield folder
 
 
-def find(server: Folder, pattern: str = "ref/{track}.lab", tracks: str = "abc") -> list[Match]:
+def find(server: Folder, pattern: str = "ref/{track}.lab", tracks: str = "abc") -> Sequence[Match]:
     return find_remote(Pattern(f"{server.url}/{pattern}"), Candidates({"track": [*tracks]}, {}))
 
 
