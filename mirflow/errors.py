@@ -90,13 +90,15 @@ def without_values(message: str) -> str:
 class MirflowError(Exception):
     """Base of all errors that mirflow raises on purpose."""
 
-    def __reduce__(self) -> tuple[object, ...]:
+    def __reduce__(self) -> str | tuple[Any, ...]:
         # The default reduction calls the class with `args`, the message, and not with what that is made of.
         return type(self).__new__, (type(self), *self.args), self.__dict__
 
 
 class MissingPackageError(MirflowError, ImportError):
     """A package of an extra is not installed."""
+
+    __reduce__ = ImportError.__reduce__  # keeps what errors of imports have beside `args`
 
 
 def needs_mir_eval(what: str, error: ModuleNotFoundError) -> MissingPackageError:

@@ -228,8 +228,8 @@ def names_on_use(package: str, *modules: str) -> tuple[Callable[[str], Any], Cal
         from pkgutil import iter_modules
 
         public = vars(sys.modules[package])
-        found = [module.name for module in iter_modules(public["__path__"])]
-        return sorted({*public, *public.get("__all__", ()), *found})
+        inside = [module.name for module in iter_modules(public["__path__"])]
+        return sorted({*public, *public.get("__all__", ()), *inside})
 
     def get(name: str) -> Any:
         public = vars(sys.modules[package])
@@ -240,7 +240,7 @@ def names_on_use(package: str, *modules: str) -> tuple[Callable[[str], Any], Cal
             if name in public:
                 return public[name]
         try:
-            if not name.startswith("__"):
+            if name.isidentifier() and not name.startswith("__"):  # no dotted name
                 return importlib.import_module(f"{package}.{name}")
         except ModuleNotFoundError as error:
             if error.name != f"{package}.{name}":  # which a module of the package lacks

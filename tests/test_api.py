@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,16 @@ import pytest
 import xarray as xr
 
 import mirflow
-from mirflow.errors import QueryError, UnknownNameError
+from mirflow.errors import (
+    DamagedError,
+    InvalidAnnotationError,
+    MissingPackageError,
+    PipelineError,
+    Problem,
+    QueryError,
+    UnknownNameError,
+    needs_mir_eval,
+)
 
 from .commands import invoke
 from .groups import make_group, random_group, write_store
@@ -173,3 +183,30 @@ def test_completion_lists_the_public_functions() -> None:
     names = [name for name in dir(mirflow) if not name.startswith("_")]
     assert names == sorted([*mirflow.__all__, "display", "errors", "metrics", "sonify"])
     assert all(callable(getattr(mirflow, name)) for name in mirflow.__all__)
+
+
+@pytest.mark.parametrize("name", ["beat.f_measure", "chord.kernel", "os.path", "nothing"])
+def test_packages_have_modules_alone_as_attributes(name: str) -> None:
+    with pytest.raises(AttributeError, match=f"^module 'mirflow.metrics' has no attribute {name!r}$"):
+        getattr(mirflow.metrics, name)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        needs_mir_eval("beats", ModuleNotFoundError("No module named 'mir_eval'", name="mir_eval")),
+        MissingPackageError("no package", name="mir_eval", path="a/b"),
+        InvalidAnnotationError("no chord", path="a.lab", line=3),
+        UnknownNameError("metric", "majmim", ["majmin", "root"]),
+        PipelineError([Problem("evaluations[0].task", "unknown")], "a.yaml"),
+        DamagedError("x.zarr", "a chunk is lost"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_errors_of_workers_arrive_whole(error: Exception) -> None:
+    error.add_note("of a worker")
+    arrived = pickle.loads(pickle.dumps(error))
+    assert (type(arrived), str(arrived), arrived.args) == (type(error), str(error), error.args)
+    assert vars(arrived) == vars(error)
+    for name in ("msg", "name", "path"):  # those of import errors are not among their `vars`
+        assert getattr(arrived, name, None) == getattr(error, name, None)

@@ -669,7 +669,8 @@ def _choose_systems(search: Search) -> list[str]:
         # One without files counts as missing if its place is there, an empty folder; else its name is taken for a slip.
         if several or (known and name not in known and next(_places(search, upper, name), None) is None):
             search.trouble(("systems", name), f"no estimates of this system; {suggest(name, known - {name})}")
-    search.estimates.rows = {name: row for name, row in search.estimates.rows.items() if name in {*chosen}}
+    kept = {*chosen}
+    search.estimates.rows = {name: row for name, row in search.estimates.rows.items() if name in kept}
     return chosen
 
 

@@ -50,7 +50,6 @@ def write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, Any
     arrays = {name: _create(group, name, content, extras.get(name)) for name in (*TYPES, *extras)}
     new = {name: set(range(len(content.systems))) for name in arrays}
     computed = set(content.cells.system)
-    links: list[tuple[str, str]] = []  # files of systems that stay, and their second names
     place: Any = getattr(root.store, "root", None)
     for name, array in arrays.items() if place is not None else ():  # a repository has no files to link
         folder: Path = place / array.path
@@ -62,17 +61,17 @@ def write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, Any
             if source not in files_of:
                 files_of[source] = source.files(name) if _is_same(folder, name, source, content) else None
             files = files_of[source]
-            if files is not None:
-                new[name].remove(row)
-                start = f"{folder}{os.sep}c{SEPARATOR}{row}{SEPARATOR}"
-                links += [(path, f"{start}{rest}") for rest, path in files.get(source.rows[system], {}).items()]
-    for path, target in links:
-        try:
-            os.link(path, target)
-        except FileNotFoundError:
-            raise
-        except OSError:  # the file system or the platform has no links
-            write_synced(Path(target), Path(path).read_bytes())
+            if files is None:
+                continue
+            new[name].remove(row)
+            start = f"{folder}{os.sep}c{SEPARATOR}{row}{SEPARATOR}"
+            for rest, path in files.get(source.rows[system], {}).items():
+                try:
+                    os.link(path, f"{start}{rest}")
+                except FileNotFoundError:
+                    raise
+                except OSError:  # the file system or the platform has no links
+                    write_synced(Path(f"{start}{rest}"), Path(path).read_bytes())
     _write_results(arrays, new, content)
     for name, array in arrays.items():
         if name in extras or name in _OFTEN_BLANK:

@@ -273,6 +273,6 @@ def read_tree(path: str | Path) -> xr.DataTree:
     import xarray as xr
 
     attrs, datasets = read_store(
-        path, lambda root: (dict(root.attrs), {name: _dataset(group) for name, group in sorted(root.groups())})
+        path, lambda root: (plain_attrs(root.attrs), {name: _dataset(group) for name, group in sorted(root.groups())})
     )
-    return xr.DataTree.from_dict({"/": xr.Dataset(attrs=plain_attrs(attrs)), **datasets})
+    return xr.DataTree.from_dict({"/": xr.Dataset(attrs=attrs), **datasets})
