@@ -180,8 +180,19 @@ class Cause:
     @property
     def statement(self) -> str:
         """The finding without its scores."""
-        of_track = self.system == ALL and self.change.side == REFERENCE
-        return self.change.sentence("reference (or the recording)" if of_track else self.change.side)
+        change, text = self.change, TRANSFORMATIONS[self.change.cause].sentence
+        amount, unit = change.amount, change.unit
+        if change.cause == "metrical_level":
+            # Of those between the beats are as many, and of others the first is the first.
+            text = text.replace("right are {amount:.3g} times as many, ", "") if amount == 1 else text
+            text = text.replace(", {unit}", "") if unit == "factor" else text
+        if unit == "s" and np.isnan(amount):
+            text = f"the {{who}} is {TRANSFORMATIONS[change.cause].several}"
+        who = "reference (or the recording)" if self.system == ALL and change.side == REFERENCE else change.side
+        size, plural = abs(amount), "" if abs(amount) == 1 else "s"
+        ways = ("late", "early") if change.cause == "displacement" else ("too high", "too low")
+        way = ways[0] if amount < 0 else ways[1]
+        return text.format(who=who, amount=amount, size=size, plural=plural, unit=unit, way=way)
 
     @property
     def remedy(self) -> str:
@@ -404,23 +415,20 @@ def _try(judge: Judge, cells: Sequence[Cell], options: Sequence[Sequence[tuple[C
     return made
 
 
-def least_score(change: Correction, task: str) -> float:
-    """The score that a change must lead to."""
-    moved = 0.0
-    if change.cause == "displacement":  # more is needed where times repeat, or few of them decide
-        moved = _SECTIONS_RESULT if task in ("segment", "hierarchy") else 0.0
-        moved = _FAR_RESULT if task in PERIODIC and abs(change.amount) > _BAR else moved
-    return max(RESULT, TRANSFORMATIONS[change.cause].result, moved)
-
-
 def _settle(cell: Cell, options: Sequence[tuple[Correction, ...]], values: Float) -> bool:
     """Note the best change of a cell, if it is above the bars."""
     task = cell.pair.task
-    good = [
-        place
-        for place, changes in enumerate(options)
-        if values[place] - cell.score >= GAIN and values[place] >= max(least_score(change, task) for change in changes)
-    ]
+    good: list[int] = []
+    for place, changes in enumerate(options):
+        least = max([RESULT, *(TRANSFORMATIONS[change.cause].result for change in changes)])
+        # A displacement must lead to a higher score where few times decide, or where they repeat.
+        moves = [abs(change.amount) for change in changes if change.cause == "displacement"]
+        if moves and task in ("segment", "hierarchy"):
+            least = max(least, _SECTIONS_RESULT)
+        if task in PERIODIC and any(seconds > _BAR for seconds in moves):
+            least = max(least, _FAR_RESULT)
+        if values[place] - cell.score >= GAIN and values[place] >= least:
+            good.append(place)
     if not good:
         return False
     for weakest in ("sides", "part"):  # a short part of anything may be right, and the whole as the reference of a part

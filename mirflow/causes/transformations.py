@@ -72,21 +72,6 @@ class Correction:
         near *= abs(self.amount) if self.unit == "factor" else 1.0
         return bool(np.isnan(self.amount) or abs(self.amount - other.amount) <= near)
 
-    def sentence(self, who: str) -> str:
-        """What the cause is, in English; `who` is the subject, such as ``reference``."""
-        text = TRANSFORMATIONS[self.cause].sentence
-        if (
-            self.cause == "metrical_level"
-        ):  # of those between the beats are as many, and of others the first is the first
-            text = text.replace("right are {amount:.3g} times as many, ", "") if self.amount == 1 else text
-            text = text.replace(", {unit}", "") if self.unit == "factor" else text
-        if self.unit == "s" and np.isnan(self.amount):
-            text = f"the {{who}} is {TRANSFORMATIONS[self.cause].several}"
-        size, plural = abs(self.amount), "" if abs(self.amount) == 1 else "s"
-        ways = ("late", "early") if self.cause == "displacement" else ("too high", "too low")
-        way = ways[0] if self.amount < 0 else ways[1]
-        return text.format(who=who, amount=self.amount, size=size, plural=plural, unit=self.unit, way=way)
-
 
 Search: TypeAlias = Callable[[LowPair], Iterator[Correction]]
 

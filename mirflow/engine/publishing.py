@@ -146,7 +146,7 @@ def _filled(cells: Cells) -> Cells:
 
 def _demand_whole(jobs: Sequence[Job], parts: Sequence[PartFolder], path: Path, incomplete: bool) -> None:
     """Name what is missing: an error, or a warning if it may be."""
-    if not any(len(job.stale) for job in jobs):
+    if not any(job.stale.cells.any() for job in jobs):
         return
     if not parts:
         raise RunError(f"{path}: not published: no part of it has been computed; `mirflow run --part 1/N` computes one")

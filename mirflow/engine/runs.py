@@ -129,7 +129,7 @@ def start_job(
     Many results go to files in the `folder`."""
     stale = stale_cells(plan, before, force, share)
     job = Job(plan, stale, {**stale.counts, "resumed": 0}, before)
-    if folder is not None and len(stale) > _MOST_IN_MEMORY:
+    if folder is not None and np.count_nonzero(stale.cells) > _MOST_IN_MEMORY:
         job.results = PartResults(plan, stale.cells, job.stays(), folder)
     if force:
         return job

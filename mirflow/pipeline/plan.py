@@ -124,9 +124,6 @@ class Stale:
     cells: Bool
     counts: Mapping[str, int] = field(default_factory=dict)
 
-    def __len__(self) -> int:
-        return int(self.cells.sum())
-
 
 def fingerprint(*parts: str) -> str:
     """Return a short stable fingerprint of texts: 16 hexadecimal digits."""
@@ -220,7 +217,7 @@ def describe(plan: EvaluationPlan, stale: Stale) -> str:
     lines = [
         f"{plan.name}: {plan.task} ({rules}), {counted(systems, 'system')} x "
         f"{counted(tracks, 'track')}, {counted(len(plan.measures), 'metric')}",
-        f"  to compute {len(stale)} of {counted(systems * tracks, 'cell')}: "
+        f"  to compute {np.count_nonzero(stale.cells)} of {counted(systems * tracks, 'cell')}: "
         + ", ".join(f"{count} {reason}" for reason, count in stale.counts.items()),
     ]
     if plan.annotators:
