@@ -621,8 +621,8 @@ def score_by(
 ) -> Scores:
     """Read scores from the results of a kernel, which `compute` makes; a `Scorer` once that is bound.
 
-    `at_once`: number of items of both sides that are computed at once, if the labels of extra dims are those of any
-    pairs; None: all.
+    `at_once`: number of items of both sides that are computed at once, for metrics without numerators of their own
+    (`surplus`) and with the same labels of extra dims for any pairs; None: all.
     """
     if at_once is None:
         return read_scores(measures, compute(pairs), len(pairs))

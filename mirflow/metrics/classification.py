@@ -275,7 +275,7 @@ def confusion_matrix(references: Labels, estimates: Labels) -> tuple[Float, tupl
     return matrix, sparse.coords[0]
 
 
-def _by_class(ratio: str, what: str, example: str) -> Callable[[Labels, Labels], dict[str, float]]:
+def _by_class(ratio: str, what: str, example: str) -> Callable[..., dict[str, float]]:
     """Make the function of a ratio of each class."""
 
     def function(references: Labels, estimates: Labels) -> dict[str, float]:

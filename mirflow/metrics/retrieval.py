@@ -509,8 +509,8 @@ def validate(relevant: Items, ranking: Items) -> None:
     _rows(relevant, ranking)
 
 
-def _function(name: str, example: str) -> Callable[..., float]:
-    """Make the function of a metric over one query."""
+def _function(name: str, example: str, summary: str = "") -> Callable[..., float]:
+    """Make the function of a metric over one query; `summary` is a longer one than that of the metric, if any."""
     record, kind = _RECORDS[name], inspect.Parameter.POSITIONAL_OR_KEYWORD
     arguments = [inspect.Parameter(side, kind, annotation="Items") for side in ("relevant", "ranking")]
     for parameter in record.parameters:
@@ -529,7 +529,9 @@ def _function(name: str, example: str) -> Callable[..., float]:
 
     function.__name__ = function.__qualname__ = name
     function.__signature__ = signature  # type: ignore[attr-defined]
-    function.__doc__ = f"{record.summary[:1].upper()}{record.summary[1:]}.\n\nExamples\n--------\n{example}"
+    function.__annotations__ = {argument.name: argument.annotation for argument in arguments} | {"return": "float"}
+    summary = summary or f"{record.summary[:1].upper()}{record.summary[1:]}"
+    function.__doc__ = f"{summary}.\n\nExamples\n--------\n{example}"
     return _documented(function)
 
 
@@ -542,10 +544,14 @@ recall = _function("recall", '>>> recall(["x", "y"], ["a", "x", "y"], k=2)\n0.5'
 f_measure = _function("f_measure", '>>> f_measure(["x", "y"], ["a", "x"], k=2)\n0.5')
 r_precision = _function("r_precision", '>>> r_precision(["x", "y"], ["a", "x", "y"])\n0.5')
 ndcg = _function("ndcg", '>>> ndcg({"x": 3.0, "y": 1.0}, ["x", "y"])\n1.0')
-hit_rate = _function("hit_rate", '>>> hit_rate(["x"], ["a", "x"], k=1)\n0.0')
+hit_rate = _function(
+    "hit_rate", '>>> hit_rate(["x"], ["a", "x"], k=1)\n0.0', "1 if a relevant item is in the first `k` ranks, else 0"
+)
 covers_in_first = _function("covers_in_first", '>>> covers_in_first(["x", "y"], ["x", "a", "y"])\n2.0')
 rank_of_first = _function(
-    "rank_of_first", '>>> rank_of_first(["x"], ["a", "x"]), rank_of_first(["x"], ["a"], not_found=101)\n(2.0, 101.0)'
+    "rank_of_first",
+    '>>> rank_of_first(["x"], ["a", "x"]), rank_of_first(["x"], ["a"], not_found=101)\n(2.0, 101.0)',
+    "Rank of the first relevant item (lower is better); NaN if there is none and `not_found` is not given",
 )
 
 

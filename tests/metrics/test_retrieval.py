@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import typing
 
 import numpy as np
 import pytest
@@ -311,3 +312,21 @@ def test_evidence_follows_the_conventions_order():
     assert (found["item"].tolist(), found["rank"].tolist()) == (["y", "x"], [2.0, 3.0])
     only = MIREX.explain(reference, estimate, MIREX.select(["recall(level=2)"])[0])
     assert (only["item"].tolist(), only["grade"].tolist(), only["verdict"].tolist()) == (["y"], [2.0], ["found"])
+
+
+def test_functions_tell_the_types_of_their_arguments():
+    for name in ("precision", "r_precision", "ndcg", "rank_of_first"):
+        types = typing.get_type_hints(getattr(retrieval, name))
+        defaults = {
+            one.name: type(one.default) for one in get_task("retrieval").convention().select(name)[0].metric.parameters
+        }
+        assert types == {"relevant": retrieval.Items, "ranking": retrieval.Items, **defaults, "return": float}
+
+
+def test_functions_tell_what_they_return_where_nothing_is_found():
+    assert retrieval.rank_of_first.__doc__.startswith(
+        "Rank of the first relevant item (lower is better); NaN if there is none and `not_found` is not given."
+    )
+    assert math.isnan(retrieval.rank_of_first(["x"], ["a"]))
+    assert retrieval.hit_rate.__doc__.startswith("1 if a relevant item is in the first `k` ranks, else 0.")
+    assert retrieval.hit_rate(["x"], ["a"]) == 0

@@ -198,9 +198,22 @@ def lay_out(
     low, high = (bound[reference_row] for bound in reference.bounds)
     first, last = (bound[estimate_row] for bound in estimate.bounds)
     ragged = np.where(estimate.counts[estimate_row] > 0, (first > low).astype(np.int64) + (last < high), 0)
-    rows, span = (reference_row, estimate_row), (times[high] - times[low]) * unit
     run = None if merged is None else merged[sides[1].chord]
-    return ChordTimelines(times, reference, estimate, sides, *rows, low, high, unit, merged, run, span, ragged)
+    return ChordTimelines(
+        times,
+        reference,
+        estimate,
+        sides,
+        reference_row,
+        estimate_row,
+        low=low,
+        high=high,
+        unit=unit,
+        merged=merged,
+        run=run,
+        span=(times[high] - times[low]) * unit,
+        ragged_ends=ragged,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,9 +428,11 @@ def add_up(axis: ChordTimelines, chords: Chords, rules: bool, fragmentation: boo
                 if code >> 2 * position & 1:
                     right[position] += seconds[number]
     return Totals(
-        axis.span,
-        every,
-        {rule: (right[position], comparable[position]) for position, rule in enumerate(RULES)},
-        tuple(np.concatenate(side) * axis.unit for side in zip(*pieces, strict=True)),
-        {name: Confusion(pairs, *map(np.concatenate, zip(*part, strict=True))) for name, part in parts.items()},
+        span=axis.span,
+        seconds=every,
+        rules={rule: (right[position], comparable[position]) for position, rule in enumerate(RULES)},
+        fragmentation=tuple(np.concatenate(side) * axis.unit for side in zip(*pieces, strict=True)),
+        confusions={
+            name: Confusion(pairs, *map(np.concatenate, zip(*part, strict=True))) for name, part in parts.items()
+        },
     )

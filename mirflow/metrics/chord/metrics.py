@@ -441,8 +441,10 @@ def segments_of(
             "verdict": _VERDICTS[np.asarray(judged(batch))[lasting].astype(np.int64)],
         }
         parts.append(columns)
-    joined = {name: np.concatenate([part[name] for part in parts]) for part in parts[:1] for name in part}
-    return split_pairs(joined, joined.pop("pair", row), len(row), errors)
+    first: Evidence = parts[0] if parts else {}
+    joined = {name: np.concatenate([part[name] for part in parts]) for name in first}
+    owner = joined.pop("pair", row)
+    return split_pairs(joined, owner, len(row), errors)
 
 
 def split_pairs(
