@@ -104,23 +104,24 @@ def find_suspects(
 ) -> Iterator[tuple[ConsistencyRule, Suspect]]:
     """Places of an annotation that break a rule of its task. `annotation`: with finite times in ascending order; others
     have no findings."""
-    ordered = set()  # of others the times cannot be compared
-    for name, one in {"": annotation, **beside}.items():
-        columns = [one.columns[column] for column in ("time", "start", "end") if column in one.columns]
-        if all(np.isfinite(column).all() for column in columns) and (np.diff(columns[:1]) >= 0).all():
-            ordered.add(name)
-    if "" not in ordered:
+    if not _is_ordered(annotation):
         return
     for rule in RULES:
         if task not in rule.tasks:
             continue
         name = next((name for name in rule.beside if name in beside), "")
-        other = beside[name] if name and name in ordered else None
+        other = beside[name] if name and _is_ordered(beside[name]) else None  # else the times cannot be compared
         if other is not None and name == "downbeat":
             other = replace(other, labels=["1"] * len(other))
         if other is not None or not rule.needs:
             for suspect in rule.find(annotation, other):
                 yield rule, suspect
+
+
+def _is_ordered(annotation: Annotation) -> bool:
+    """Whether all times are finite, and the first column of them ascends."""
+    times = [annotation.columns[name] for name in ("time", "start", "end") if name in annotation.columns]
+    return all(np.isfinite(column).all() for column in times) and bool((np.diff(times[:1]) >= 0).all())
 
 
 @declare_rule(
@@ -271,8 +272,8 @@ class _Tones:
     def outside(self, key: Key) -> Int:
         """Number of tones of each chord that are not in a key."""
         scale = sum(1 << (step + key.tonic) % 12 for step in _SCALES[MODES[key.mode]])
-        beside: Int = np.bitwise_count(self.pitches & ~scale).astype(np.int64)
-        return beside
+        tones: Int = np.bitwise_count(self.pitches & ~scale).astype(np.int64)
+        return tones
 
     def share(self, key: Key) -> float:
         """Share of the tones in a key, weighted by their seconds."""

@@ -194,7 +194,7 @@ def _companions(beside: Path, paths: Sequence[Path], task: str | None, options: 
     if beside.is_dir() != any(path.is_dir() for path in paths) or (not beside.is_dir() and len(paths) > 1):
         raise AnnotationError("give two files or two folders, not one of each", path=beside)
     files = annotation_files(beside) if beside.is_dir() else [beside]
-    by_name = {path.relative_to(beside).with_suffix("").as_posix(): path for path in files}
+    by_name = {path.relative_to(beside).with_suffix("").as_posix() if path != beside else "": path for path in files}
     tasks = {path: task or _TASKS.get(path.suffix.lower()) for path in files}
     unclear = next((path for path in files if tasks[path] is None and format_named(path.name) != "jams"), None)
     if unclear is not None:
@@ -204,7 +204,7 @@ def _companions(beside: Path, paths: Sequence[Path], task: str | None, options: 
 
     def companions(path: Path) -> Mapping[str, Annotation]:
         folder = next((parent for parent in paths if path.is_relative_to(parent)), path)
-        other = by_name.get(path.relative_to(folder).with_suffix("").as_posix())
+        other = by_name.get("" if path == folder else path.relative_to(folder).with_suffix("").as_posix())
         if other is None:
             return {}
         annotations = _annotations(other, tasks[other], None, {"annotator": None, **options})

@@ -221,6 +221,24 @@ def test_annotations_of_one_jams_file_are_checked_beside_each_other(tmp_path: Pa
     ]
 
 
+def test_times_out_of_order_have_no_findings_whatever_is_beside_them(tmp_path: Path) -> None:
+    (tmp_path / "a.lab").write_text("0 10 C\n40 50 G\n20 30 A\n")
+    rows = [{"time": 0, "duration": 50, "value": {"tonic": "C", "chord": "I"}, "confidence": 1}]
+    held = {"annotations": [{"namespace": "chord_roman", "data": rows}], "file_metadata": {"duration": 50}}
+    (tmp_path / "a.jams").write_text(json.dumps(held))
+    alone, beside = (
+        mirflow.check(tmp_path / "a.lab", "chord", **options)[0].problems
+        for options in ({}, {"beside": tmp_path / "a.jams", "beside_namespace": "chord_roman"})
+    )
+    assert beside == alone
+    assert "silence" not in [problem.rule for problem in beside]
+    (tmp_path / "a.lab").write_text("0 10 C\n40 50 G\n")
+    (tmp_path / "a.txt").write_text("".join(f"{time}\n" for time in range(10, 45)))
+    (check,) = mirflow.check(tmp_path / "a.lab", "chord", beside=tmp_path / "a.txt", beside_task="beat")
+    (found,) = [problem.message for problem in check.problems if problem.rule == "silence"]
+    assert found.endswith("where the annotation beside it has 30 beats")
+
+
 def test_references_of_a_pipeline_are_checked_beside_each_other(tmp_path: Path) -> None:
     track = Track(2)
     wrong_key(track)
