@@ -150,14 +150,17 @@ def local_path(path: str | Path, name: str | None = None) -> str | Path:
 
 def download(paths: Iterable[str]) -> None:
     """Download those of some files that are at URLs, several at once; the errors are raised when they are read."""
-    remote = [path for path in dict.fromkeys(paths) if "://" in path and _STAMPED.fullmatch(path)]
-    if len(remote) > 1:
+
+    def keep(path: str) -> None:
+        with suppress(UnreadableError):
+            local_path(path)
+
+    addressed = [path for path in dict.fromkeys(paths) if "://" in path and _STAMPED.fullmatch(path)]
+    if len(addressed) > 1:
         from concurrent.futures import ThreadPoolExecutor
 
-        with ThreadPoolExecutor(min(AT_ONCE, len(remote))) as pool:
-            for asked in [pool.submit(local_path, path) for path in remote]:
-                with suppress(UnreadableError):
-                    asked.result()
+        with ThreadPoolExecutor(min(AT_ONCE, len(addressed))) as pool:
+            list(pool.map(keep, addressed))  # which cancels those that have not begun, if the run is interrupted
 
 
 def _copy_of(file: RemoteFile) -> Path:

@@ -148,6 +148,20 @@ class TestFailures:
                 read_bytes(file.path, 99)
         assert len(asked) == 1
 
+    def test_an_interrupted_run_does_not_wait_for_files_that_were_not_begun(self, cache, monkeypatch):
+        begun = []
+
+        def interrupt(path):
+            begun.append(path)
+            time.sleep(0.01)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(downloads, "local_path", interrupt)
+        files = [RemoteFile("http", "127.0.0.1:1", f"{number}.lab", "0" * 16) for number in range(1000)]
+        with pytest.raises(KeyboardInterrupt):
+            download(file.path for file in files)
+        assert len(begun) < 500
+
     def test_a_download_that_breaks_off_leaves_nothing(self, server, cache, monkeypatch):
         monkeypatch.setattr("mirflow.remote.RETRY_SECONDS", 0)
         (found,) = find(server, tracks="a")
