@@ -55,6 +55,8 @@ def parse_classes(text: str, name: str, separator: str = ",") -> Classes:
             parents: dict[str, str] = {}
             below: dict[str, dict[str, Tree]] = {}  # each level is in file order
             for line, (child, parent) in _of_width(rows[1:], 2, name):
+                if not child:
+                    raise InvalidAnnotationError("a class without a name", path=name, line=line)
                 if child in parents:
                     raise InvalidAnnotationError(f"the class {child!r} occurs twice", path=name, line=line)
                 parents[child] = parent

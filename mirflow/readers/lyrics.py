@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..annotations.annotation import Annotation, intervals_of_text
+from ..annotations.arrays import is_number
 from ..annotations.schema import KINDS
 from ..errors import InvalidAnnotationError, UnreadableError
 from ..ragged import Column
@@ -233,6 +234,9 @@ def _parse_textgrid(text: str, reading: Reading, name: str | Path) -> Times:
             what = f"has {names.count(named)} tiers of intervals {named!r}; names must be unique"
         raise InvalidAnnotationError(f"{what}; it holds {', '.join(names) or 'none'}", path=name)
     rows = [row for row in tiers[names.index(named)][1] if row[2].strip()]
+    odd = next((time for row in rows for time in row[:2] if not is_number(time)), None)  # the parser takes any text
+    if odd is not None:
+        raise InvalidAnnotationError(f"a time is not a number: {odd!r}", path=name)
     start, end = (np.array([float(row[place]) for row in rows], dtype=np.float64) for place in (0, 1))
     texts = [re.sub(r"\s*\n\s*", " ", row[2].strip()) for row in rows]
     return pieces_of(texts, start, end), list(range(1, len(rows) + 1))

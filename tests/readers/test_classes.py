@@ -53,6 +53,7 @@ def test_credits_override_a_tree() -> None:
         ("", r"a\.csv: no classes"),
         ("class,parent\njazz,a\njazz,b\n", r"a\.csv:3: the class 'jazz' occurs twice"),
         ("class,parent\na,b\nb,c\nc,a\n", r"a\.csv: the class 'a' is its own ancestor"),
+        ("class,parent\na,\n,a\n", r"a\.csv:3: a class without a name"),
         ("class,parent\na\n", r"a\.csv:2: has 1 columns, not 2"),
         ("class,colour\na,b\n", r"a\.csv:1: invalid columns class, colour: expected class; class,parent;"),
         ("from,to,credit\na,b,much\n", r"a\.csv:2: credit is not a number: 'much'"),

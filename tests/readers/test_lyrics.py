@@ -170,6 +170,10 @@ def test_what_is_no_textgrid_and_other_kinds_are_refused(tmp_path: Path) -> None
     tier = TIER.format(count=1) + INTERVALS.format(number=1, name="words", first="Oh", second="my")
     with pytest.raises(UnreadableError, match=r"a.TextGrid: is truncated: it holds 1 of 3 intervals and points"):
         read(write(tmp_path, "a.TextGrid", tier[: tier.index("        intervals [2]")]), task="lyrics")
+    head = 'File type = "ooTextFile"\nObject class = "TextGrid"\n'
+    short = f'{head}\n0\n3\n<exists>\n1\n"IntervalTier"\n"words"\n0\n3\n1\n'
+    with pytest.raises(InvalidAnnotationError, match=r"a.TextGrid: a time is not a number: 'two'"):
+        read(write(tmp_path, "a.TextGrid", f'{short}0\ntwo\n"a"\n'), task="lyrics")
     with pytest.raises(InvalidAnnotationError, match=r"a.TextGrid:4: a time is negative: 'xmin = -1'"):
         read(write(tmp_path, "a.TextGrid", tier.replace("xmin = 0", "xmin = -1")), task="lyrics")
     with pytest.raises(InvalidAnnotationError, match="has 2 tiers of intervals 'words'; names must be unique"):
