@@ -307,12 +307,12 @@ class Workload:
             if factor.init and not (math.isfinite(value := getattr(self, factor.name)) and value > 0):
                 raise MetricError(f"{factor.name} must be a number above 0, not {value!r}")
         judgements = self.algorithms * self.queries * self.candidates * self.graders_per_pair
-        minutes = judgements * self.minutes / self.graders
+        minutes, graders = judgements * self.minutes / self.graders, judgements * self.minutes / self.limit
         most = self.limit * max(self.algorithms, self.queries, self.candidates, self.graders_per_pair)
-        if not (0 < minutes < math.inf and most / minutes < math.inf):
+        if not (0 < minutes < math.inf and most / minutes < math.inf and graders < math.inf):
             raise MetricError("the factors are too large or too small to be multiplied")
         computed = {"judgements": judgements, "minutes_per_grader": minutes, "feasible": minutes <= self.limit}
-        computed["least_graders"] = max(math.ceil(round(judgements * self.minutes / self.limit, _DIGITS)), 1)
+        computed["least_graders"] = max(math.ceil(round(graders, _DIGITS)), 1)
         for name, value in computed.items():
             object.__setattr__(self, name, value)
 

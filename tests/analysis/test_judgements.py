@@ -130,6 +130,8 @@ class TestWorkload:
     def test_products_beyond_all_numbers(self, factors: tuple[float, float, float, float]) -> None:
         with pytest.raises(MetricError, match="too large or too small to be multiplied"):
             Workload(*factors)
+        with pytest.raises(MetricError, match="too large or too small to be multiplied"):
+            Workload(1e200, 1, 1, 1, limit=1e-200)
 
     def test_somebody_has_to_judge(self) -> None:
         assert Workload(1e-12, 1, 1, 1).least_graders == 1
