@@ -326,12 +326,14 @@ def rank_result(
     known = [sign * one for one in columns[0] if not math.isnan(one)]
     relations = [""] * len(value)
     if letters and sign and known:
-        leads = [sign * one == max(known) for one in columns[0]]
-        shared, *others = (set(own) for own, is_best in zip(letters, leads, strict=True) if is_best)
+        # What the letters of a comparison say of each system beside the best ones.
+        best = max(known)
+        leads = [sign * one == best for one in columns[0]]
+        shared, *others = (set(text) for text, is_best in zip(letters, leads, strict=True) if is_best)
         shared.intersection_update(*others)
-        for place, own in enumerate(letters):
-            if own and not math.isnan(columns[0][place]):
-                relation = WORSE if shared.isdisjoint(own) else ALIKE
+        for place, text in enumerate(letters):
+            if text and not math.isnan(columns[0][place]):
+                relation = WORSE if shared.isdisjoint(text) else ALIKE
                 relations[place] = LEADER if leads[place] else relation
     ends = np.full((2, len(value)), np.nan) if gaps is None or not any(relations) else gaps
     named = names_of(result, "system"), *columns, relations, letters or [""] * len(relations), *ends.tolist()

@@ -303,8 +303,9 @@ def _compare(
     below = [*readable_tables(result)[0].notes, *([note] if note else []), *(f"signature: {text}" for text in signed)]
     title = f"{file.name}: {file.benchmark.title}"
     sign_of = SIGN_OF[_records(file)[headline].orientation] or 1
-    values = {id(row): row.values.get(headline, math.nan) for row in rows}
-    ranked = sorted(rows, key=lambda row: (math.isnan(values[id(row)]), -sign_of * values[id(row)]))
+    ranked = [row for row in rows if not math.isnan(row.values.get(headline, math.nan))]
+    ranked.sort(key=lambda row: -sign_of * row.values[headline])
+    ranked += [row for row in rows if math.isnan(row.values.get(headline, math.nan))]
     columns = ("benchmark", "system", "this_run", "metric", "value", "n", "n_missing", "letters", "source", "signature")
     long = tuple(
         (file.name, row.system, int(row.own), metric, value, row.n, row.missing, row.letters, row.source, row.signature)

@@ -122,10 +122,11 @@ def timeline(
     scored = computed(ds.isel(system=systems))
     values = numbers_of(scored, places)[0]
     first = values[..., 0]
-    # By default the track on which the scores of the systems lie farthest apart.
-    spread = np.fmax.reduce(first, axis=0) - np.fmin.reduce(first, axis=0)
-    widest = int(np.argmax(np.where(np.isfinite(spread), spread, -1)))
-    column = widest if track is None else find_labels(ds, "track", track)[0]
+    if track is not None:
+        column = find_labels(ds, "track", track)[0]
+    else:  # that on which the scores of the systems lie farthest apart
+        spread = np.fmax.reduce(first, axis=0) - np.fmin.reduce(first, axis=0)
+        column = int(np.argmax(np.where(np.isfinite(spread), spread, -1)))
     track = names_of(ds, "track")[column]
     if track not in plan.tracks:
         raise UnknownNameError("track", track, plan.tracks)
