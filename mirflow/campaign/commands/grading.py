@@ -107,7 +107,7 @@ def draw_command(pieces: Path, output: Path, by: str | None, where: str | None, 
     collection = read_pieces(pieces, options["piece"])
     left_out = {name for path in options["leave_out"] for name in read_names(path)} & set(collection.names)
     drawn = draw(collection, number, each=each, by=by, seed=seed, where=where, exclude=left_out)
-    write_queries(collection, drawn, output, pieces.name, seed, each, by, where)
+    write_queries(collection, drawn, output, drawn_from=pieces.name, seed=seed, each=each, by=by, where=where)
     rows: list[tuple[str, Entry]] = [("pieces", len(collection.names)), ("left out", len(left_out))]
     values = collection.values(by) if by else {}
     counts = Counter(values[name] for name in drawn) if by else {}

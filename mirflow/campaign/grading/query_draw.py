@@ -261,6 +261,7 @@ def write_queries(
     pieces: PieceTable,
     names: Sequence[str],
     path: str | os.PathLike[str],
+    *,
     drawn_from: str,
     seed: int,
     each: int | Mapping[str, int] | None = None,

@@ -334,7 +334,7 @@ class Answers:
             if kind.startswith(_COMPRESSED) and _LEAST_COMPRESSED <= len(content.body) <= LARGEST:
                 packed = gzip.compress(content.body, 6, mtime=0)
             size = sum(map(len, key)) + len(content.body) + len(packed or b"")
-            return Kept(content.status, headers, content.body, packed, tag, size)
+            return Kept(content.status, headers, content.body, compressed=packed, etag=tag, size=size)
 
         future: asyncio.Future[Kept] = asyncio.get_running_loop().create_future()
         future.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -370,13 +370,14 @@ class Front:
         is_read = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
         if is_read and address in self.answers.front and scope["state"].get("viewer") is None:
             names, target = self.answers.front[address]
-            with suppress(MirflowError):
+            kept = None
+            with suppress(MirflowError):  # a store is gone
                 key = self.answers.generation(names), target
                 kept = self.answers.kept.get(key)
-                if kept is not None:
-                    self.answers.kept.move_to_end(key)
-                    await kept(scope, receive, send)
-                    return
+            if kept is not None:
+                self.answers.kept.move_to_end(key)
+                await kept(scope, receive, send)
+                return
         await self.app(scope, receive, send)
 
 

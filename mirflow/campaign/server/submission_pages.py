@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any, get_args
 
 from sqlalchemy import func, select
@@ -122,7 +123,8 @@ def listing(request: Request) -> Response:
     service, campaign, database, viewer = served(request)
     with database.read() as session:
         latest = session.scalars(select(Submission).order_by(Submission.number.desc()))
-        listed = [_summary(row, viewer) for row in latest if entries.may_see(row, viewer)][:MOST_LISTED]
+        visible = (row for row in latest if entries.may_see(row, viewer))
+        listed = [_summary(row, viewer) for row in islice(visible, MOST_LISTED)]
         # It may name hidden files.
         organises = viewer is not None and viewer.may("organiser")
         trouble = session.get(Trouble, 1) if organises else None

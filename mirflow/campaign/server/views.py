@@ -376,9 +376,10 @@ def _ranked(
     gains = {system: sign * float(value) for system, value in values.items() if value is not None}
     ranks = page_contents.ranks_of(gains)
     published = None if not final or split.final is None else split.final.published.astimezone(dt.UTC)
-    none_of_tests = (None,) * 6
+    tests: dict[str, Any] = dict.fromkeys(("rank_low", "rank_high", "gap_low", "gap_high", "first", "like_best"))
+    tests["letters"] = ""
     systems = [
-        RankedSystem(system, ranks.get(system), *none_of_tests, "", {**about[system]}, scores[system])
+        RankedSystem(system, ranks.get(system), metadata={**about[system]}, scores=scores[system], **tests)
         for system in sorted(scores, key=lambda name: ranks.get(name, len(scores) + 1))
     ]
     rules: dict[str, Any] = {"task": task, "convention": convention or "mir_eval", "headline": headline, "grid": ""}

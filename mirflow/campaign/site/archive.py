@@ -45,7 +45,7 @@ COLUMNS = (
 )
 YEAR = "year"  # the coordinate of systems with their year of participation
 _MAX_BYTES = 2**20
-_YEAR = re.compile(r"\d{4}(\.0)?")
+IS_YEAR = re.compile(r"\d{4}(\.0)?")  # a text that is a year; other systems have none
 
 
 @dataclass(frozen=True)
@@ -250,8 +250,8 @@ def _runs(entries: Iterable[YearOfTask]) -> int:
 
 def has_years(path: str | Path) -> bool:
     """True if systems of a store have a coordinate ``year``; does not read scores."""
-    boards = boards_of(open_store(path)).values()
-    return any(_YEAR.fullmatch(text) for ds in boards if YEAR in coords_of(ds, "system") for text in names_of(ds, YEAR))
+    dated = (ds for ds in boards_of(open_store(path)).values() if YEAR in coords_of(ds, "system"))
+    return any(IS_YEAR.fullmatch(text) for ds in dated for text in names_of(ds, YEAR))
 
 
 def years_of(boards: Mapping[str, Leaderboard]) -> Archive:
@@ -261,7 +261,7 @@ def years_of(boards: Mapping[str, Leaderboard]) -> Archive:
         by_year: dict[int, list[RankedSystem]] = {}
         for system in evaluation.systems:
             value = str(system.metadata.get(YEAR, ""))
-            if _YEAR.fullmatch(value):
+            if IS_YEAR.fullmatch(value):
                 by_year.setdefault(int(float(value)), []).append(system)
         entries += [_entry(year, name, evaluation, systems, {}) for year, systems in by_year.items()]
     return Archive(sorted(entries, key=lambda entry: entry.year))
@@ -309,7 +309,7 @@ def read_archive(path: str | Path, names: Mapping[str, str] = MappingProxyType({
             if name not in COLUMNS:
                 raise QueryError(f"{place}: unknown column {name!r}; {suggest(name, COLUMNS)}")
         texts = {name: text for name, text in row.items() if text}
-        if not _YEAR.fullmatch(texts.get("year", "")):
+        if not IS_YEAR.fullmatch(texts.get("year", "")):
             raise QueryError(f"{place}: invalid year {texts.get('year', '')!r}: expected a year such as 2008")
         year = int(float(texts["year"]))
         people: dict[str, int] = {

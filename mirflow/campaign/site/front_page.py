@@ -176,8 +176,15 @@ def front(
         (row.system.name, "" if page.store.name in splits else page.store.name) for page in pages for row in page.rows
     }
     namesakes = sorted(name for name, many in Counter(name for name, _ in named).items() if many > 1)
-    evaluations_of = {store.name: [page for page in pages if page.store.name == store.name] for store in stores}
-    return FrontPage([*stores], pages, evaluations_of, news, [*joined.values()], len(named), namesakes)
+    return FrontPage(
+        stores=[*stores],
+        evaluations=pages,
+        evaluations_of={store.name: [page for page in pages if page.store.name == store.name] for store in stores},
+        news=news,
+        listening=[*joined.values()],
+        systems=len(named),
+        namesakes=namesakes,
+    )
 
 
 # Most names of a kind; an index of so many takes about 1 MB.

@@ -35,7 +35,7 @@ from ...reports.tables import plain_entry
 from ...store.cells import QUOTES_NOTHING, Status
 from ...store.format import list_cautions
 from . import changes
-from .archive import YEAR, years_of
+from .archive import IS_YEAR, YEAR, years_of
 from .pages import RUNTIME
 
 if TYPE_CHECKING:
@@ -140,9 +140,21 @@ class StoreContents:
             spread = largest - smallest
         lower = names_of(ds, "orientation")[column] == "lower"
         spread, best = (np.where(count > 0, row, np.nan) for row in (spread, smallest if lower else largest))
-        names = names_of(ds, "system"), names_of(ds, "track"), metrics
-        coords, places = coords_of(ds, "track"), {track: index for index, track in enumerate(names[1])}
-        self._scores[name] = TrackScores(*names, score, status, coords, column, lower, mean, spread, best, places)
+        tracks = names_of(ds, "track")
+        self._scores[name] = TrackScores(
+            systems=names_of(ds, "system"),
+            tracks=tracks,
+            metrics=metrics,
+            score=score,
+            status=status,
+            coords=coords_of(ds, "track"),
+            headline=column,
+            lower=lower,
+            mean=mean,
+            spread=spread,
+            best=best,
+            places={track: index for index, track in enumerate(tracks)},
+        )
         return self._scores[name]
 
 
@@ -249,26 +261,38 @@ def evaluation(contents: StoreContents, name: str, own: Collection[str] = ()) ->
         ranks = str(system.rank or "-") if low is None or high is None else show_ranks(low, high)
         rows.append(SimpleNamespace(system=system, score=system.scores[ranked.headline], ranks=ranks))
     like_best = [row.system.name for row in rows[1:] if row.system.like_best]
-    leader = rows[0] if rows and rows[0].system.rank else None
     has = {"intervals": any(row.score.low is not None for row in rows)}
     has |= {"letters": any(row.system.letters for row in rows), "missing": any(row.score.n_missing for row in rows)}
     constants = constants_that_win(ranked.task, ranked.headline.partition("@")[0])
     ranked_by = f"systems are ranked by {ranked.headline}, by which"
-    warnings = [f"{ranked_by} {words} is within a tenth of perfect" for words in constants]
+    warnings = [f"{ranked_by} {constant} is within a tenth of perfect" for constant in constants]
     warnings += list_cautions(ds.attrs) if ds is not None and contents.references else []
-    main, of_tracks = [by_name[key] for key in listed[: MAIN - 1]], (ds is not None, warnings, frozenset(own))
     task = task_title(ranked.task)
-    heading = task if name == ranked.task else f"{task} ({name})"
-    texts = MISSING.get(ranked.missing, ""), UNDEFINED.get(ranked.undefined, "")
-    policies = ". ".join(f"{text[:1].upper()}{text[1:]}" for text in texts if text)
+    policies = MISSING.get(ranked.missing, ""), UNDEFINED.get(ranked.undefined, "")
     command = ["mirflow", "query", f"{contents.name}.zarr", "-g", name, "-m", ranked.headline]
     command += ["--ci", f"{ranked.level:g}", "--significance"] if ranked.level else []
     standings = standings_of(ranked, contents.decimals)
     lead = standings.sentence(brief=True)
-    sentences = lead, standings.sentence().removeprefix(lead).strip()
-    words = heading, policies, shlex.join(command) if contents.has_report else ""
-    about = contents, ranked, task, by_name[ranked.headline]
-    return EvaluationPage(*about, rows, main, facts, like_best, leader, has, *of_tracks, *words, standings, sentences)
+    return EvaluationPage(
+        store=contents,
+        evaluation=ranked,
+        task=task,
+        headline=by_name[ranked.headline],
+        rows=rows,
+        main=[by_name[key] for key in listed[: MAIN - 1]],
+        facts=facts,
+        like_best=like_best,
+        leader=rows[0] if rows and rows[0].system.rank else None,
+        has=has,
+        has_tracks=ds is not None,
+        warnings=warnings,
+        own=frozenset(own),
+        heading=task if name == ranked.task else f"{task} ({name})",
+        policies=". ".join(f"{text[:1].upper()}{text[1:]}" for text in policies if text),
+        command=shlex.join(command) if contents.has_report else "",
+        standings=standings,
+        sentences=(lead, standings.sentence().removeprefix(lead).strip()),
+    )
 
 
 def ranks_of(gains: Mapping[K, float]) -> dict[K, int]:
@@ -316,7 +340,7 @@ def system(contents: StoreContents, name: str, system: str) -> SimpleNamespace:
     lines = years_of({contents.name: contents.board_of(name)}).lines()
     line, text = next(iter(lines), None), str(by_name[system].metadata.get(YEAR, ""))
     value, years = by_name[system].scores[ranked.headline].value, None
-    if line is not None and isinstance(value, float) and text:
+    if line is not None and isinstance(value, float) and IS_YEAR.fullmatch(text):
         year = int(float(text))
         x, y = line.scale.place(year, value)
         years = SimpleNamespace(line=line, year=year, x=x, y=y)

@@ -149,7 +149,7 @@ class TestTables:
     def test_queries_keep_what_is_known_of_them_and_how_they_were_drawn(self, tmp_path):
         path = tmp_path / "queries.csv"
         pieces = collection([("#9", "jazz", "1968"), ("a, b", "rock", "")])
-        write_queries(pieces, ["#9", "a, b"], path, "", 7)
+        write_queries(pieces, ["#9", "a, b"], path, drawn_from="", seed=7)
         assert path.read_text() == '# seed: 7\nquery,genre,year\n"#9","jazz","1968"\n"a, b",rock,\n'
         assert read_table(path).notes == {"seed": "7"}
         assert read_queries(path) == ["#9", "a, b"]

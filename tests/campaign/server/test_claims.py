@@ -14,7 +14,13 @@ from mirflow.campaign.server.service import Service, make_backup, restore_backup
 from mirflow.campaign.server.submission_pages import _status
 from mirflow.campaign.server.submissions.entries import withdraw
 from mirflow.campaign.server.submissions.jobs import Claims, Jobs
-from mirflow.campaign.server.submissions.submission_tables import Released, Scored, Submission, Verdict
+from mirflow.campaign.server.submissions.submission_tables import (
+    Released,
+    Scored,
+    Submission,
+    SubmissionProgress,
+    Verdict,
+)
 from mirflow.campaign.server.submissions.worker import Worker
 from mirflow.store.read import read_scores
 
@@ -196,3 +202,16 @@ def test_a_claim_that_is_lost_ends_quietly(service, confinement, lease, caplog):
         worker.jobs.check(row)
     assert "was claimed by another worker" in caplog.text
     assert state(service, row.id).state == "checking"
+
+
+def test_the_first_message_of_each_job_is_noted_at_once(service):
+    claims, done = Claims(service), []
+    submit(service, "oak", estimates())
+    row = claims.take()
+    for number in (1, 2):
+        with claims.held(row):
+            for message in (10 * number, 10 * number + 1):
+                claims.progress(row, {"progress": message, "total": 30})
+        with service.database.read() as session:
+            done.append(session.get_one(SubmissionProgress, row.number).done)
+    assert done == [10, 20]

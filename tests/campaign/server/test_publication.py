@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import delete, select
 
 from mirflow.campaign.server.service import Service, open_service
-from mirflow.campaign.server.submissions.entries import set_visibility, withdraw
+from mirflow.campaign.server.submissions.entries import SubmissionError, set_visibility, withdraw
 from mirflow.campaign.server.submissions.submission_tables import Released, Scored, Submission, Verdict
 from mirflow.campaign.server.views import Views
 from mirflow.store.read import read_scores, read_store
@@ -41,6 +41,9 @@ def test_what_is_public_is_copied_and_nothing_else(service, confinement):
     with service.database.write() as session:
         for id in ids:
             row = session.scalars(select(Submission).where(Submission.id == id)).one()
+            for unknown in ("", "all"):
+                with pytest.raises(SubmissionError, match="unknown visibility"):
+                    set_visibility(service.campaign, row, viewer, unknown, service.clock())
             set_visibility(service.campaign, row, viewer, "public", service.clock())
             if row.name == "a":
                 withdraw(row, viewer, service.clock())

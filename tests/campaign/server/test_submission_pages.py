@@ -162,7 +162,9 @@ def test_findings_are_a_table_and_csv_for_their_owner(service):
     assert "<b>.lab" not in page
     table = ada.get(f"{address}findings.csv")
     assert table.headers["content-disposition"] == 'attachment; filename="draft-1-findings.csv"'
-    assert table.text.splitlines()[1].startswith("'=a<b>.lab,5,error")
+    head, finding = table.text.splitlines()
+    assert head == "path,line,severity,rule,message"
+    assert finding.startswith("'=a<b>.lab,5,error")
     for stranger in (bob, Browser(service)):
         assert stranger.get(address).status_code == 404
         assert stranger.get(f"{address}findings.csv").status_code in (401, 404)
@@ -496,3 +498,16 @@ def test_a_server_that_ends_keeps_what_it_has_just_entered(service, monkeypatch)
     asyncio.run(end_meanwhile())
     (entered,) = stored(service.database, select(Submission))
     assert (service.folder_of("submissions") / entered.id / "names.json").exists()
+
+
+def test_only_what_is_listed_is_described(service, monkeypatch):
+    ada = Browser(service, "ada", "submitter")
+    for number in range(3):
+        send(ada, f"draft-{number}")
+    described, describe = [], submission_pages._summary
+    monkeypatch.setattr(submission_pages, "MOST_LISTED", 1)
+    monkeypatch.setattr(
+        submission_pages, "_summary", lambda row, viewer: described.append(row) or describe(row, viewer)
+    )
+    assert "draft-2" in ada.get("/submissions/").text
+    assert [row.name for row in described] == ["draft-2"]

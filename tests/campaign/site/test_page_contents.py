@@ -113,6 +113,17 @@ def test_a_profile_begins_with_who_and_when_and_has_the_best_of_each_year():
     )
 
 
+@pytest.mark.parametrize("years", [[2012.0, np.nan, 2013.0], ["2012", "", "2013"], ["2012", "unknown", "2013"]])
+def test_a_system_without_a_year_is_not_beside_those_that_have_one(years):
+    group = make_group([[[0.5]], [[0.25]], [[0.75]]]).assign_coords(year=("system", years))
+    found = page_contents.store("s", {"chord": group})
+    assert [page_contents.system(found, "chord", name).years is None for name in ("S0", "S1", "S2")] == [
+        False,
+        True,
+        False,
+    ]
+
+
 def test_worst_tracks_of_a_system_are_those_of_a_query(path, found):
     page = page_contents.system(found, "chord", "S1")
     worst = mirflow.worst(path, "majmin", group="chord", system="S1", n=12).dataset

@@ -388,9 +388,19 @@ def judgements_of(session: Session, opened: OpenRound) -> list[GraderJudgement]:
         seconds = None if row.heard is None or row.saved is None else find_duration(opened.recording(pair.piece))
         if seconds and row.heard is not None:
             share = min(row.heard / seconds, 1.0)
-        values = ((row.broad or ""), row.fine) if heard else ("", None)
-        flags, grader = (row.repeat, row.unplayable, row.known), names[row.participation_id]
-        judgements.append(GraderJudgement(grader, pair.query, pair.candidate, *values, *flags, row.saved, share))
+        judgement = GraderJudgement(
+            grader=names[row.participation_id],
+            query=pair.query,
+            candidate=pair.candidate,
+            broad=(row.broad or "") if heard else "",
+            fine=row.fine if heard else None,
+            repeat=row.repeat,
+            cannot_hear=row.unplayable,
+            known=row.known,
+            time=row.saved,
+            heard=share,
+        )
+        judgements.append(judgement)
     return judgements
 
 

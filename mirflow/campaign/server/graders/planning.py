@@ -198,8 +198,8 @@ def draw_queries(
         each = number if by or isinstance(number, Mapping) else None
         total = number if each is None and not isinstance(number, Mapping) else None
         queries = query_draw.draw(collection, total, each=each, by=by or None, seed=seed, where=where or None)
-        source = collection.table.notes.get("file", PIECES)
-        query_draw.write_queries(collection, queries, plan.folder / QUERIES, source, seed, each, by, where)
+        drawn: dict[str, Any] = {"drawn_from": collection.table.notes.get("file", PIECES), "seed": seed}
+        query_draw.write_queries(collection, queries, plan.folder / QUERIES, **drawn, each=each, by=by, where=where)
         plan.forget(POOL, PLAN)
 
 

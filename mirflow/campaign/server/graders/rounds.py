@@ -113,8 +113,16 @@ def load_round(service: Service, config: GradingRound) -> OpenRound:
                 session.add(pair)
         if missing:
             _LOG.warning("round %s: %s", config.name, warning)
-        labels = dict(zip(BROAD, config.broad, strict=True))
-        return OpenRound(config.name, config, service.root, row.id, labels, text, version, missing)
+        return OpenRound(
+            name=config.name,
+            config=config,
+            root=service.root,
+            id=row.id,
+            labels=dict(zip(BROAD, config.broad, strict=True)),
+            consent=text,
+            version=version,
+            missing=missing,
+        )
 
 
 @dataclass(eq=False)

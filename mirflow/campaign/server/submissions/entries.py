@@ -93,7 +93,7 @@ def quotas(session: Session, campaign: Campaign, user: int, now: dt.datetime) ->
                     counted.add(failed)
             used += name in counted
         left = None if split.quota is None else max(0, split.quota - used)
-        by_split[name] = Quota(name, split.quota, used, left, split.per, renewed)
+        by_split[name] = Quota(split=name, most=split.quota, used=used, left=left, per=split.per, renewed=renewed)
     return by_split
 
 
@@ -189,7 +189,7 @@ def enter(
     seconds = demand_about(**about, runtime=runtime)
     chosen = demand_entry(session, campaign, user, name, splits, now)
     team = team_of(session.get_one(User, user))
-    visibility = visibility_of(campaign, team, visibility)
+    visibility = visibility_of(campaign, team, visibility or None)
     held = visibility == "public" and campaign.embargo(chosen, now) is not None
     named = {"id": id, "user_id": user, "team": team, "name": name, "key": name.casefold()}
     terms = {"splits": ",".join(chosen), "visibility": "private" if held else visibility, "held": held}
@@ -200,12 +200,12 @@ def enter(
     return submission
 
 
-def visibility_of(campaign: Campaign, team: str, text: str = "") -> str:
+def visibility_of(campaign: Campaign, team: str, text: str | None = None) -> str:
     """Return a visibility that was asked for; by default that of the campaign, and private instead of lab without one.
 
     Raises `SubmissionError`: if it is unknown, or the account has no lab.
     """
-    if not text:
+    if text is None:
         return "private" if campaign.visibility == "lab" and not has_lab(team) else campaign.visibility
     if text not in get_args(Visibility):
         raise SubmissionError(str(UnknownNameError("visibility", text[:80], get_args(Visibility))))

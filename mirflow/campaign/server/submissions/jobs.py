@@ -41,7 +41,7 @@ from ...file import Campaign, Limits, campaign_digest, plugin_addresses, split_r
 from ..database import Database
 from ..service import NAMES, Service
 from . import confinement
-from .checking import CheckAnswer, keep_places, may_tell, reading_options
+from .checking import CheckAnswer, Row, keep_places, may_tell, reading_options
 from .confinement import Confines, JobError, JobLimitError, JobRefusedError
 from .notifications import Event, announce
 from .submission_tables import OPEN, Released, Scored, Submission, SubmissionFinding, SubmissionProgress, WorkerReport
@@ -118,7 +118,7 @@ class Claims:
     @contextmanager
     def held(self, row: Submission) -> Iterator[None]:
         """Return a submission if the block ends without a result."""
-        self._beaten = time.monotonic()
+        self._beaten, self._noted = time.monotonic(), 0.0  # the first message of a job is noted at once
         try:
             yield
         except (confinement.StoppedError, confinement.SystemTroubleError, OSError, SQLAlchemyError):
@@ -346,7 +346,8 @@ class Jobs:
                 answer = answer.with_findings(CheckAnswer.of(message))
         except (JobLimitError, JobRefusedError) as error:
             why = f"the check {error}" if isinstance(error, JobLimitError) else str(error).replace(f"{files}/", "")
-            answer = CheckAnswer(0, "", [("", None, "error", "archive", why[:1000])], 1, 0, 0, [], [])
+            finding: Row = "", None, "error", "archive", why[:1000]
+            answer = CheckAnswer(0, "", [finding], errors=1, warnings=0, notes=0, names=[], without=[])
         self._note_check(row, answer, upload)
 
     def _note_check(self, row: Submission, answer: CheckAnswer, upload: Path) -> None:

@@ -126,10 +126,20 @@ def claim(session: Session, service: Service, channel: Channel, now: dt.datetime
     while (row := session.scalar(first)) is not None:
         if channel == "webhook" or (row.user is not None and row.user.mail and row.user.revoked is None):
             row.tries, row.due = row.tries + 1, now + LEASE
-            sent, words = row.submission, EVENTS[row.event]  # type: ignore[index]
-            url = service.origin + service.links.url("submission", submission=sent.id)
-            about = sent.id, sent.name, sent.user.name, sent.split_names, row.user.mail if row.user is not None else ""
-            return Message(row.key, f"submission.{row.event}", row.date, service.title, words, url, *about)
+            sent = row.submission
+            return Message(
+                key=row.key,
+                type=f"submission.{row.event}",
+                date=row.date,
+                campaign=service.title,
+                words=EVENTS[row.event],  # type: ignore[index]
+                url=service.origin + service.links.url("submission", submission=sent.id),
+                submission=sent.id,
+                system=sent.name,
+                account=sent.user.name,
+                splits=sent.split_names,
+                address=row.user.mail if row.user is not None else "",
+            )
         session.delete(row)
         session.flush()
     return None
