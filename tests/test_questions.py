@@ -14,12 +14,12 @@ import xarray as xr
 import mirflow
 from mirflow.analysis.query_options import OPTIONS
 from mirflow.errors import QueryError
-from mirflow.questions import Question, QuestionWords, find, names
+from mirflow.questions import QUESTIONS, Question, QuestionWords, find
 
 from .commands import invoke
 from .groups import make_group
 
-QUESTIONS = [find(name) for name in names()]
+DECLARED = [find(name) for name in QUESTIONS]
 NEEDED = {"against": "tempo", "baseline": "elm"}
 WORDS = {
     "metric": "g",
@@ -79,7 +79,7 @@ WORDS = {
     "guarded": True,
 }
 """An example of each word that a question may take."""
-each_question = pytest.mark.parametrize("question", QUESTIONS, ids=names())
+each_question = pytest.mark.parametrize("question", DECLARED, ids=QUESTIONS)
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +145,7 @@ def test_every_door_refuses_what_the_question_does_not_take(demo_store: Path, cl
 
 
 def test_every_word_has_an_example_and_a_type() -> None:
-    taken = {name for one in QUESTIONS for name in one.takes} - {"group"}
+    taken = {name for one in DECLARED for name in one.takes} - {"group"}
     assert taken | set(OPTIONS) == set(WORDS)
     assert taken - {"metric", "aggregate", "by"} <= set(QuestionWords.__annotations__)
 
@@ -186,7 +186,7 @@ def answer(question: Question, scores: xr.Dataset, words: dict[str, Any]) -> tup
     return str(found), found.to_csv()
 
 
-@pytest.mark.parametrize("question", [one for one in QUESTIONS if one.cost and one.words], ids=lambda one: one.name)
+@pytest.mark.parametrize("question", [one for one in DECLARED if one.cost and one.words], ids=lambda one: one.name)
 def test_every_word_changes_the_answer_or_is_refused(scores: xr.Dataset, question: Question) -> None:
     asked = {name: value for name, value in needed(question).items() if name != "missing"} | {"metric": "f@0.05"}
     if "baseline" in asked:

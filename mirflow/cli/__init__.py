@@ -32,10 +32,10 @@ from ..errors import (
 )
 from ..interruption import Interrupted, stop_answering
 from ..plugins import COMMANDS, declared, find, find_all
-from ..questions import Question, names
+from ..questions import QUESTIONS, Question
 from ..questions import find as find_question
 from . import output as exits
-from .common_options import Command, label_stores, option, settings_of, stores_argument
+from .common_options import Command, label_option, label_stores, option, settings_of, stores_argument
 from .output import FOR_PEOPLE, SIMPLER, choose_format, echo, emit, given_options, output_options, shows_styles
 
 SECTIONS = {
@@ -76,7 +76,7 @@ class Commands(click.Group):
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Name the commands, by place."""
-        for name in (*chain.from_iterable(FILES.values()), *names(), *find_all(COMMANDS)):
+        for name in (*chain.from_iterable(FILES.values()), *QUESTIONS, *find_all(COMMANDS)):
             try:
                 self.get_command(context, name)
             except PluginError as error:
@@ -101,7 +101,7 @@ class Commands(click.Group):
         file = next((file for file, commands in FILES.items() if name in commands), None)
         if file is not None:
             self.add_command(getattr(import_module(f"{__name__}.{file}"), f"{name}_command"), name)
-        elif name in names():
+        elif name in QUESTIONS:
             self.add_command(question_command(find_question(name)))
         else:
             command = find(COMMANDS, name)
@@ -241,7 +241,7 @@ def question_command(question: Question) -> click.Command:
     options += [_PAPER[name] for name in _PAPER if name != "stacked" or "ci" in question.options]
     several = question.subjects[1:]
     subjects = [click.argument(name) for name in question.subjects] if several else [stores_argument]
-    options += [] if several else [option("label")]
+    options += [] if several else [label_option]
     if "ci" in question.options:
         about = "Print the signatures of the numbers below a table (see verify)."
         options.append(click.option("--signatures", is_flag=True, help=about))
@@ -295,13 +295,13 @@ def _answer(
         click.get_current_context().exit(exits.FAILED)
 
 
-@click.group(
-    cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=f"\b\nExit codes:\n{_EXITS}"
+cli = Commands(
+    "cli",
+    help="Score music information retrieval systems over whole datasets.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=f"\b\nExit codes:\n{_EXITS}",
 )
-@click.version_option(package_name="mirflow")
-@click.option("--debug", is_flag=True, help="Show tracebacks (as does MIRFLOW_DEBUG=1).")
-def cli() -> None:
-    """Score music information retrieval systems over whole datasets."""
-
+click.version_option(package_name="mirflow")(cli)
+click.option("--debug", is_flag=True, help="Show tracebacks (as does MIRFLOW_DEBUG=1).")(cli)
 
 main = cli.main

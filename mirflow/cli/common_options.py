@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import product
 from pathlib import Path
@@ -48,6 +48,9 @@ LEVEL = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 store_argument = click.argument("store", type=click.Path(path_type=Path))
 stores_argument = click.argument("stores", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="STORE...")
+label_option = click.option(
+    "--label", "labels", multiple=True, help="A name for each of several STOREs, as a prefix of its systems."
+)
 
 
 class Command(click.Command):
@@ -67,21 +70,17 @@ class CommandFamily(Command, click.Group):
         return [*self.commands]
 
 
+@dataclass(repr=False, eq=False)
 class Declared(NameChoice):
     """Choices that are looked up on use: this includes names declared later, and keeps the import of commands fast."""
 
-    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
-        self._names = names
-        super().__init__(())
+    names: Callable[[], Iterable[str]]
+    case_sensitive: bool = True
 
     @property
     def choices(self) -> tuple[str, ...]:
         """The current names."""
-        return tuple(self._names())
-
-    @choices.setter
-    def choices(self, given: tuple[str, ...]) -> None:
-        """Ignore the names that click sets at first."""
+        return tuple(self.names())
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Refuse an unknown name with the nearest known ones."""
@@ -173,10 +172,6 @@ def settings_of(name: str, declared: QueryOption) -> tuple[tuple[str, ...], dict
 
 _SHARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     **{name: settings_of(name, SHARED[name]) for name in ("group", "cluster", "percent")},
-    "label": (
-        ("--label", "labels"),
-        {"multiple": True, "help": "A name for each of several STOREs, as a prefix of its systems."},
-    ),
     "names": (
         ("--names",),
         {

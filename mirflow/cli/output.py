@@ -159,7 +159,7 @@ def emit(
         text = made.to_latex(**latex)
     elif style == "table":
         terminal = output is None and sys.stdout.isatty()
-        bold = output is None and shows_styles(sys.stdout)
+        bold = terminal and shows_styles(sys.stdout)
         written = output is not None
         details = bool(notes) or written
         text = made.to_text(bold=bold, signed=signed or written, charts=terminal, short=terminal, details=details)

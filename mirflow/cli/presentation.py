@@ -24,6 +24,7 @@ from .common_options import (
     LocalPath,
     ReadingCommand,
     check_existing,
+    label_option,
     label_stores,
     number_or_word,
     option,
@@ -117,7 +118,7 @@ class _PlotCommand(Command):
     help="Title and explanation above the figure. Default: with; for pdf, as LaTeX in a file next to it.",
 )
 @option("names", "Name metrics by titles, such as F-measure, or by identifiers, such as f_measure. Default: titles.")
-@option("label")
+@label_option
 def plot_command(
     stores: tuple[Path, ...], labels: tuple[str, ...], kind: str, output: Path, metric: tuple[str, ...], **options: Any
 ) -> None:
@@ -275,7 +276,7 @@ def _refuse_unknown(kind: str, names: Iterable[str], known: Collection[str], com
     metavar="FILE|MODULE",
     help="Run this Python module, which declares tasks or readers of the pipeline. Repeat for several.",
 )
-@option("label")
+@label_option
 @click.option(
     "--serve",
     is_flag=True,

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from ..analysis.query_options import DEFAULT_LEVEL
-from .common_options import LEVEL, Command, LocalPath, label_stores, option, query_options, store_argument
+from .common_options import LEVEL, Command, LocalPath, label_option, label_stores, option, query_options, store_argument
 from .output import choose_format, echo, emit, given_options, output_options
 
 
@@ -80,7 +80,7 @@ SUFFIXES = {
     metric="Metrics by name or alias. Repeat for several. Default: all with one number per track.",
 )
 @option("group")
-@option("label")
+@label_option
 @click.option(
     "--level", type=LEVEL, default=DEFAULT_LEVEL, show_default=True, help="Level of the confidence intervals."
 )

@@ -29,7 +29,6 @@ from ..analysis.query_options import (
     Query,
     QueryOption,
     QueryOptions,
-    make_query,
     refuse_lazy,
 )
 from ..errors import QueryError, refuse_unknown
@@ -174,6 +173,8 @@ class Question:
     """The other options."""
     takes: Mapping[str, QueryOption]
     """Everything that may be asked: words of the query, the evaluation, and the other options."""
+    signature: Signature
+    """That of the function for scores in any form."""
     section: str
     """Where ``mirflow --help`` lists it."""
     place: int = 99
@@ -212,9 +213,7 @@ class Question:
         for name, value in options.items():
             if isinstance(value, bool) and (level := self.options[name].alone) is not None:
                 options[name] = level if value else None
-        query = make_query(
-            self.name, **{**self.defaults, **{name: words[name] for name in words if name not in options}}
-        )
+        query = Query(**{**self.defaults, **{name: words[name] for name in words if name not in options}})
         if self.best_first and query.sort is None and not query.system:
             query = replace(query, sort=BEST)
         return self.answer(*subjects, query, **options)
@@ -229,12 +228,14 @@ class Question:
         if len(positional) > len(names) or twice:
             raise TypeError(f"{self.name}() takes {', '.join(names)} by position, each once; name other arguments")
         words = {**dict(zip(names, positional, strict=False)), **asked}
-        for word in words:
+        others = [word for word in words if word not in self.takes]
+        for word in others:
             if word == "lazy":
                 refuse_lazy(self.name)
-            if word not in self.takes and (word in OPTIONS or word in QuestionWords.__annotations__):
+            if word in OPTIONS or word in QuestionWords.__annotations__:
                 raise QueryError(f"{self.name!r} takes no {word!r}; it takes {', '.join(self.takes)}")
-        refuse_unknown(self.name, words, self.takes)
+        if others:
+            refuse_unknown(self.name, others, self.takes)
         return words
 
 
@@ -275,8 +276,16 @@ def question(
             if one.kind is Parameter.KEYWORD_ONLY
         }
         takes = {**chosen, **({} if subjects else {"group": SHARED["group"]}), **own}
+        plain = {**vars(Query()), **how.get("defaults", {})}
+        made = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in subjects or ["scores"]]
+        for name, option in takes.items():
+            placed = name in ("metric", "aggregate", "by")
+            kind = Parameter.POSITIONAL_OR_KEYWORD if placed else Parameter.KEYWORD_ONLY
+            default = Parameter.empty if option.needed else plain.get(name, option.default)
+            made.append(Parameter(name, kind, default=default))
+        written = Signature(made, return_annotation="Tabulation[xr.Dataset]")
         settings = {"section": module.__name__.rpartition(".")[2], "subjects": tuple(subjects), **how}
-        declared = Question(answer.__name__, answer, brief, about, tuple(chosen), own, takes, **settings)
+        declared = Question(answer.__name__, answer, brief, about, tuple(chosen), own, takes, written, **settings)
 
         def ask(*positional: Any, **asked: Any) -> Answer:
             return declared(*positional, **asked)
@@ -288,7 +297,7 @@ def question(
         described.__doc__ = _docstring(declared, text[len(about) :])
         # The examples of a function that another module made are executed as those of the module.
         vars(module).setdefault("__test__", {})[declared.name] = described.__doc__
-        described.__signature__ = _signature(declared, declared.subjects or ("scores",), "Tabulation[xr.Dataset]")
+        described.__signature__ = declared.signature
         ready: Ask = described
         return ready
 
@@ -318,21 +327,12 @@ def method_of(question: Question) -> Callable[..., Any]:
     described.__name__ = question.name
     described.__qualname__ = f"Inference.{question.name}"
     described.__doc__ = f"{question.help}\n\n        See :func:`mirflow.{question.name}`."
-    described.__signature__ = _signature(
-        question, ("self", *question.subjects[1:]), "Tabulation" if whole else "xr.Dataset"
+    others = list(question.signature.parameters.values())[1:]
+    described.__signature__ = Signature(
+        [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *others],
+        return_annotation="Tabulation" if whole else "xr.Dataset",
     )
     return ask
-
-
-def _signature(question: Question, subjects: Sequence[str], returns: str) -> Signature:
-    plain = {**vars(Query()), **question.defaults}
-    made = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in subjects]
-    for name, declared in question.takes.items():
-        placed = name in ("metric", "aggregate", "by")
-        kind = Parameter.POSITIONAL_OR_KEYWORD if placed else Parameter.KEYWORD_ONLY
-        default = Parameter.empty if declared.needed else plain.get(name, declared.default)
-        made.append(Parameter(name, kind, default=default))
-    return Signature(made, return_annotation=returns)
 
 
 def _docstring(question: Question, sections: str) -> str:
@@ -361,10 +361,9 @@ def _docstring(question: Question, sections: str) -> str:
     return "\n".join(lines) + examples + more
 
 
-def names() -> list[str]:
-    """The names of all questions: those of the public functions whose home is beside this file."""
-    # Not imported, as the package itself imports from every floor for type checkers.
-    return sorted(name for name, home in sys.modules["mirflow"]._HOMES.items() if home.startswith("questions."))
+# The package is not imported by a statement, as it imports from every floor for type checkers.
+QUESTIONS = sorted(name for name, home in sys.modules["mirflow"]._HOMES.items() if home.startswith("questions."))
+"""The names of all questions: those of the public functions whose home is beside this file."""
 
 
 def find(name: str) -> Question:

@@ -26,7 +26,7 @@ from ..notebook import styled
 from ..reports.captions import title_in
 from ..reports.standings import rank_result
 from ..store.format import REFERENCES_DIFFER, list_cautions
-from . import find, method_of, names
+from . import QUESTIONS, find, method_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -152,7 +152,7 @@ class Inference:
         return signature(self._scored, metric, aggregate, by, group=group, percent=percent, **options)
 
 
-for _name in names():
+for _name in QUESTIONS:
     if _name != "query":
         setattr(Inference, _name, method_of(find(_name)))
 

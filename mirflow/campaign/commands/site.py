@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ...analysis.query_options import DEFAULT_LEVEL
-from ...cli.common_options import LEVEL, Command, LocalPath, label_stores, option, stores_argument
+from ...cli.common_options import LEVEL, Command, LocalPath, label_stores, stores_argument
 from ...cli.output import choose_format, echo, emit, output_options
 from . import default_option
 
@@ -28,7 +28,12 @@ from . import default_option
 @click.option("--title", default="Evaluation results", show_default=True, help="Title of the site.")
 @click.option("--url", default="", help="Future address of the site, for its feed and previews of links.")
 @click.option("--note", default="", help="Footer of every page, such as the licence of the data.")
-@option("label", "Name for each of several STOREs in addresses of pages. Default: name of the folder.")
+@click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    help="Name for each of several STOREs in addresses of pages. Default: name of the folder.",
+)
 @click.option(
     "--timelines",
     default="auto",

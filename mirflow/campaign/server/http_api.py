@@ -38,7 +38,7 @@ from ...analysis.query_options import DEFAULT_LEVEL, OPTIONS, QueryOption
 from ...analysis.scores import coords_of, names_of, scores_frame
 from ...errors import DamagedError, MirflowError, QueryError, StoreError, UnknownNameError, suggest
 from ...pipeline.document import without_folders
-from ...questions import SHARED, Question, find, names
+from ...questions import QUESTIONS, SHARED, Question, find
 from ...reports.leaderboard import json_schema, leaderboard, to_json
 from ...reports.tables import Tabulation, table_of, to_arrow
 from ...store.cells import Status
@@ -343,7 +343,7 @@ OPERATIONS = (
             _TABLES,
             by_track=one.by_track,
         )
-        for one in map(find, names())
+        for one in map(find, QUESTIONS)
         if one.cost is not None
     ),
     Operation(
