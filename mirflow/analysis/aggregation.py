@@ -27,8 +27,20 @@ from ..metrics.aggregates import (
 from ..ragged import Bool, Float, Int
 from ..store.cells import Status
 from ..store.format import REFERENCES_DIFFER, WARNINGS, list_cautions
-from . import lookup
 from .dims import RUN, SYSTEM, check_over, derive, over_systems, refuse_annotators
+from .lookup import (
+    CHOSEN,
+    choose_metrics,
+    choose_tracks,
+    find_labels,
+    find_measures,
+    find_metrics,
+    find_single,
+    find_tables,
+    headline_metric,
+    spell_out,
+    split_names,
+)
 from .query_options import BEST, NAME, ORDERS, STORED, Names, Query, as_names
 from .scores import ANNOTATOR, Array, Scores, Status8, coords_of, group_tracks, members_of, names_of
 from .selection import (
@@ -150,12 +162,12 @@ def select(ds: xr.Dataset, query: Query, *, single: bool = False) -> xr.Dataset:
     selection = select_scores(ds, query, single=single)
     cells, totals = selection.cells(), SelectionTotals(selection)
     totals.add(cells)
-    totals.check()
+    policies = totals.check()
     dims = ("system", "track", "metric")
     variables = {name: plain_variable(dims, values) for name, values in cells.items()}
     variables |= {"status": plain_variable(dims[:2], selection.status)}
     variables |= {"duration": plain_variable(dims[1:2], selection.duration)}
-    part = selection.frame(totals.policies()).assign(variables)
+    part = selection.frame(policies).assign(variables)
     if selection.first is None:
         return part
     first, kind = [selection.first], selection.aggregates[selection.first]
@@ -168,36 +180,36 @@ def select_scores(ds: xr.Dataset, query: Query, *, single: bool = False) -> Scor
     """Select scores, which are read when they are needed; arguments and errors of names as for :func:`select`."""
     by_annotator = query.annotator is not None or ANNOTATOR in (as_names(query.by) or [])
     if by_annotator:
-        variables = lookup.split_names(ds, query.metric, exact=query.exact)[1]
+        variables = split_names(ds, query.metric, exact=query.exact)[1]
         if variables:
-            refuse_annotators(ds, query, lookup.find_tables(ds)[variables[0]])
+            refuse_annotators(ds, query, find_tables(ds)[variables[0]])
     systems_over = {dim: how for dim, how in (query.over or {}).items() if dim in (SYSTEM, RUN)}
     if systems_over:
         over = {dim: how for dim, how in (query.over or {}).items() if dim not in systems_over}
         query = replace(query, over=over or None, missing=query.missing or "skip")
     stored, asked = ds, query
     chosen = query.system is not None or query.sort not in (None, BEST, STORED)
-    systems = lookup.find_labels(ds, "system", sort_systems(ds, query)) if chosen else None
+    systems = find_labels(ds, "system", sort_systems(ds, query)) if chosen else None
     if by_annotator or query.tracks is not None or query.where is not None or query.param:
-        ds = lookup.choose_tracks(ds, query)
+        ds = choose_tracks(ds, query)
     if systems is not None:
         ds = ds.isel(system=systems)
     if query.over:
         ds, asked = derive(ds, query)
-    places = lookup.find_metrics(ds, asked.metric, exact=asked.exact)
+    places = find_metrics(ds, asked.metric, exact=asked.exact)
     if asked.param:
-        places = lookup.choose_metrics(ds, places, asked.param)
+        places = choose_metrics(ds, places, asked.param)
     if single and asked.metric is not None and not asked.exact:
         # One metric for each name, of several parameters the default ones; the attribute ``default`` names these.
-        named = [name for name in as_names(asked.metric) or [] if set(lookup.find_metrics(ds, name)) & set(places)]
-        singles = list(dict.fromkeys(lookup.find_single(ds, name, places) for name in named))
+        named = [name for name in as_names(asked.metric) or [] if set(find_metrics(ds, name)) & set(places)]
+        singles = list(dict.fromkeys(find_single(ds, name, places) for name in named))
         if len(singles) < len(places):
             metrics = names_of(ds, "metric")
-            several = [row for row in singles if len({*lookup.find_metrics(ds, metrics[row])}.intersection(places)) > 1]
-            words = ", ".join(lookup.spell_out(ds, row) for row in several)
+            several = [row for row in singles if len({*find_metrics(ds, metrics[row])}.intersection(places)) > 1]
+            words = ", ".join(spell_out(ds, row) for row in several)
             ds = ds.assign_attrs({"default": words} if several else {})
         places = singles
-    if asked.over and (query.sort in (None, *ORDERS) or not lookup.split_names(stored, query.sort)[1]):
+    if asked.over and (query.sort in (None, *ORDERS) or not split_names(stored, query.sort)[1]):
         check_over(", ".join(names_of(ds, "metric")[metric] for metric in places[:1]), {}, asked.over)
     kind, refused, standard = query.aggregate, list[int](), names_of(ds, "standard_aggregate")
     kinds = {place: kind or standard[place] for place in places}
@@ -208,7 +220,7 @@ def select_scores(ds: xr.Dataset, query: Query, *, single: bool = False) -> Scor
         refused = [place for place in places if kind not in allowed[place]]
         if refused and (query.metric is not None or len(refused) == len(places)):
             name, has = names_of(ds, "metric")[refused[0]], ", ".join(allowed[refused[0]])
-            measures = lookup.find_measures(ds).values() if kind in CLASS_AGGREGATES else ()
+            measures = find_measures(ds).values() if kind in CLASS_AGGREGATES else ()
             others = [str(m) for m in measures if kind in table_aggregates(m.metric.orientation, m.metric.dims)]
             more = f"; {kind} is read off {', '.join(others)}, which is asked for alone (--metric)" if others else ""
             raise QueryError(f"aggregate {kind!r} is not defined for metric {name!r}; it has: {has}{more}")
@@ -217,7 +229,7 @@ def select_scores(ds: xr.Dataset, query: Query, *, single: bool = False) -> Scor
     if query.sort == BEST:
         # The headline or the first metric, or the first one of which high or low values are better.
         metrics = names_of(ds, "metric", kinds)
-        headline = lookup.headline_metric(stored) if query.metric is None else None
+        headline = headline_metric(stored) if query.metric is None else None
         ways = names_of(ds, "orientation", kinds)
         ranking = [index for index, way in enumerate(ways) if way != "none"]
         first = metrics.index(headline) if headline in metrics else 0
@@ -266,14 +278,14 @@ def aggregate_selection(selection: ScoreSelection, codes: Int, groups: int = 1) 
             break
         # Metrics lack scores of cells that have others, so that less is shared than statuses say.
         shared = totals.shared
-    totals.check()
+    policies = totals.check()
     arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     order = list(range(len(arrays["value"])))
     if selection.first is not None:
         order = ranked(np.concatenate(deciding), selection.names("orientation")[selection.first])
     arrays = {name: own[order] for name, own in arrays.items()}
     gaps = {name: str(number) for name, number in totals.gaps.items()}
-    return Aggregates(arrays, order, totals.policies(), gaps, totals)
+    return Aggregates(arrays, order, policies, gaps, totals)
 
 
 def aggregate_cells(
@@ -313,10 +325,10 @@ def sort_systems(ds: xr.Dataset, query: Query) -> Names:
     if query.sort is None or query.sort in (BEST, STORED):
         return query.system
     every = names_of(ds, "system")
-    names = [every[row] for row in lookup.find_labels(ds, "system", query.system)]
+    names = [every[row] for row in find_labels(ds, "system", query.system)]
     if query.sort == NAME:
         return sorted(names)
-    over = query.over if lookup.split_names(ds, query.sort)[1] else None
+    over = query.over if split_names(ds, query.sort)[1] else None
     by = replace(query, metric=query.sort, system=names, by=None, sort=None, over=over, exact=False)
     selection = select_scores(ds, by, single=True)
     (orientation,) = selection.names("orientation")
@@ -404,7 +416,7 @@ POLICIES = ("missing", "undefined", "left_out", VALUELESS, EMPTY_COUNTED, UNCOUN
 def origin_of(ds: Scores, group: str = "", systems: Sequence[str] | None = None) -> dict[str, str]:
     """Collect the attributes that describe the origin of results about some systems, and the warnings of their runs."""
     origin = {name: str(ds.attrs.get(name, "")) for name in _ORIGIN}  # imported scores may have no task
-    origin |= {name: str(ds.attrs[name]) for name in (STORES, REFERENCES_DIFFER, *lookup.CHOSEN) if name in ds.attrs}
+    origin |= {name: str(ds.attrs[name]) for name in (STORES, REFERENCES_DIFFER, *CHOSEN) if name in ds.attrs}
     if WARNINGS in ds.attrs:
         cautions = "\n".join(list_cautions(ds.attrs, names_of(ds, "system") if systems is None else systems))
         origin |= {WARNINGS: cautions} if cautions else {}

@@ -36,7 +36,7 @@ from .dims import REDUCTIONS, TRACKS, over_of, reduce_over, refuse_annotators, r
 from .lookup import CLASS, choose_tracks, classes_of, find_labels, find_measures, has_parameters, split_names
 from .query_options import BEST, ORDERS, Names, Query, as_names
 from .scores import computed, coords_of, group_tracks, labels_of, names_of, states_of, tables_of
-from .selection import are_apart, count_scores, has_score, list_missing
+from .selection import count_scores, has_score, list_missing, missing_policy
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -378,7 +378,7 @@ def select_table(ds: xr.Dataset, variable: str, query: Query) -> TableSelection:
     if measure.metric.nominal and part.sizes["track"] > 1 and "track" not in (as_names(query.by) or []):
         raise QueryError(refuse_nominal(measure))
     status, duration = states_of(computed(part))
-    missing = query.policy(len(systems), apart=are_apart(ds.attrs, status))
+    missing = missing_policy(query, ds.attrs, status)
     # The table has no weights; every track with a reference of some duration would have one.
     weight = np.broadcast_to((duration > 0)[:, np.newaxis], (*status.shape, 1)).astype(np.float64)
     score = np.zeros_like(weight)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -22,9 +23,29 @@ from ..ragged import Float, Int
 from ..remote import as_given
 from ..store.cells import NUMERATOR, GroupContent, Status
 from ..store.read import read_scores
-from . import lookup
-from .aggregation import LONG_NAMES, aggregate_query, aggregate_selection, free_names, origin_of, ranked, sort_systems
+from .aggregation import (
+    LONG_NAMES,
+    aggregate_in_blocks,
+    aggregate_selection,
+    free_names,
+    origin_of,
+    ranked,
+    select_scores,
+    sort_systems,
+)
 from .dims import MODEL, REDUCTIONS, RUN, has_runs, name_dim, reduce_groups
+from .lookup import (
+    choose_tracks,
+    find_labels,
+    find_measures,
+    find_metrics,
+    find_tables,
+    has_parameters,
+    headline_metric,
+    metric_names,
+    show_parameters,
+    split_names,
+)
 from .per_class import aggregate_table, explain_name, select_table
 from .query_options import NAME, STORED, Names, Query, QueryOptions, as_names, make_query
 from .scores import (
@@ -251,19 +272,27 @@ def choose(boards: Mapping[str, xr.Dataset], metric: Names = None, group: str | 
         if group not in boards:
             raise UnknownNameError("group", group, boards)
         boards = {group: boards[group]}
-    wanted = lookup.metric_names(metric) or []
+    wanted = metric_names(metric) or []
+    chosen = dict(boards)
     for name in wanted:
-        if not any(_has(ds, [name]) for ds in boards.values()):
-            elsewhere = [other for other, ds in every.items() if _has(ds, [name])]
+        having = set()
+        for other, ds in boards.items():
+            with suppress(UnknownNameError):
+                find_metrics(ds, split_names(ds, name)[0])
+                having.add(other)
+        if not having:
+            elsewhere: Mapping[str, xr.Dataset] = {}
+            with suppress(QueryError, UnknownNameError):
+                elsewhere = {} if group is None else choose(every, name)
             if elsewhere:
                 raise QueryError(f"group {group!r} has no metric {name!r}; groups that have it: {', '.join(elsewhere)}")
             said = explain_name(name, boards.values())
             if said:
                 raise QueryError(f"unknown metric {name!r}; {said}")
-            tables = {label for ds in boards.values() for label in lookup.find_tables(ds).values()}
+            tables = {label for ds in boards.values() for label in find_tables(ds).values()}
             known = {label for ds in boards.values() for label in names_of(ds, "metric")} | tables
             raise UnknownNameError("metric", name, known)
-    chosen = {name: ds for name, ds in boards.items() if _has(ds, wanted)}
+        chosen = {other: ds for other, ds in chosen.items() if other in having}
     if not chosen:
         raise QueryError(f"no group has all of these metrics: {', '.join(wanted)}; groups: {', '.join(boards)}")
     return chosen
@@ -280,47 +309,39 @@ def choose_one(
     return next(iter(chosen.items()))
 
 
-def _has(ds: xr.Dataset, metrics: list[str]) -> bool:
-    try:
-        lookup.find_metrics(ds, lookup.split_names(ds, metrics)[0])
-    except UnknownNameError:
-        return False
-    return True
-
-
 def evaluate_query(ds: xr.Dataset, query: Query, group: str = "") -> list[xr.Dataset]:
     """Aggregate all metrics of a query: those with one number per track together, others each alone.
 
     Without a metric those that are one number answer; where there is none, the others.
     """
-    by, across_dims = as_names(query.by) or [], names_across(query.across)
+    by = as_names(query.by) or []
     # What is about groups of systems is done with the results.
     grouped = [name for name in by if name in coords_of(ds, "system") and name not in coords_of(ds, "track")]
-    over_runs = RUN in across_dims and has_runs(ds)
+    over_runs = RUN in (query.across or {}) and has_runs(ds)
     if len(grouped) + over_runs > 1:
         raise QueryError(
             f"systems can be grouped by only one coordinate at a time, not by {', '.join([*grouped, RUN])}"
         )
-    words = across_dims[RUN] if over_runs else ["mean"]
+    words = names_across(query.across)[RUN] if over_runs else ["mean"]
     for name in words:
         if name not in ACROSS:
             raise UnknownNameError("reduction", name, ACROSS)
     if grouped or over_runs:
         others = {dim: how for dim, how in (query.across or {}).items() if not (over_runs and dim == RUN)}
         query = replace(query, by=[name for name in by if name not in grouped] or None, across=others or None)
-    numbers, variables = lookup.split_names(ds, query.metric, exact=query.exact)
+    numbers, variables = split_names(ds, query.metric, exact=query.exact)
     if query.metric is None and not ds.sizes["metric"]:
         listed = "track" in (as_names(query.by) or [])
-        variables = [name for name, measure in lookup.find_measures(ds).items() if listed or not measure.metric.nominal]
+        variables = [name for name, measure in find_measures(ds).items() if listed or not measure.metric.nominal]
     if query.param and variables:
-        measures = lookup.find_measures(ds)
-        variables = [variable for variable in variables if lookup.has_parameters(measures[variable], query.param)]
+        measures = find_measures(ds)
+        variables = [variable for variable in variables if has_parameters(measures[variable], query.param)]
         if not numbers and not variables:
-            raise QueryError(f"no metric of the question has {lookup.show_parameters(query.param)}")
+            raise QueryError(f"no metric of the question has {show_parameters(query.param)}")
     results = []
     if numbers or not variables:
-        asked = replace(query, metric=numbers or query.metric)
-        results.append(aggregate_query(ds, asked, group))
+        selection = select_scores(ds, replace(query, metric=numbers or query.metric))
+        results.append(aggregate_in_blocks(selection, query.by, group)[0])
     results += [aggregate_table(select_table(ds, variable, query), query.by, group) for variable in variables]
     if query.across:
         results = [across(result, query.across, (RUN,) if has_runs(ds) else ()) for result in results]
@@ -474,7 +495,7 @@ def primary_results(
         elif lacking:
             left_out[name] = lacking[0]
         else:
-            results += ask(ds, replace(query, metric=lookup.headline_metric(ds), exact=True), name)
+            results += ask(ds, replace(query, metric=headline_metric(ds), exact=True), name)
     return results, left_out
 
 
@@ -503,7 +524,7 @@ def headline_metrics(ds: Scores, most: int = 12) -> list[str]:
         names = [label for label in names if "@" not in label and "(" not in label] or names
     if len(names) > most and set(_RECALLS) < set(names):
         names = [label for label in names if label in _RECALLS]
-    first = lookup.headline_metric(ds)
+    first = headline_metric(ds)
     return list(dict.fromkeys([*([] if first is None else [first]), *names]))[:most]
 
 
@@ -536,10 +557,10 @@ def lazy_query(ds: xr.Dataset, query: Query, group: str = "") -> xr.Dataset:
             "lazy=True"
         )
     if query.system is not None or query.sort == NAME:
-        ds = ds.isel(system=lookup.find_labels(ds, "system", sort_systems(ds, query)))
+        ds = ds.isel(system=find_labels(ds, "system", sort_systems(ds, query)))
     if query.tracks is not None or query.where is not None:
-        ds = lookup.choose_tracks(ds, query)
-    tables = lookup.split_names(ds, query.metric, exact=query.exact)[1]
+        ds = choose_tracks(ds, query)
+    tables = split_names(ds, query.metric, exact=query.exact)[1]
     names = [name for name in (*_STAND_INS, NUMERATOR, *tables) if name in ds.data_vars]
     stored = [ds.variables[name] for name in names]
     frame = ds.drop_vars(list(ds.data_vars))

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NoReturn, TypedDict, Unpack
 
-from ..errors import QueryError, UnknownNameError, refuse_unknown
+from ..errors import QueryError, refuse_unknown
 from ..metrics.aggregates import DECLARED
 
 MISSING = {
@@ -280,19 +280,6 @@ class Query:
     first by the first metric of the result; or ``name``. None or ``stored``: the order of the store, or of `system`."""
     exact: bool = False
     """Whether metrics are named by their stored identities; a bare name then means the default parameters only."""
-
-    def policy(self, systems: int, *, apart: bool = False) -> str:
-        """Policy for cells without a score when so many systems are compared, perhaps on different tracks.
-
-        Where single tracks are listed, nothing is compared over tracks, and each score is shown. Raises
-        `UnknownNameError` for an unknown policy, that for undefined scores too.
-        """
-        listed = "track" in (as_names(self.by) or []) and "track" not in (self.across or {})
-        missing = self.missing or ("common" if systems > 1 and not apart and not listed else "skip")
-        for scores, policy, policies in (("missing", missing, MISSING), ("undefined", self.undefined, UNDEFINED)):
-            if policy not in policies:
-                raise UnknownNameError(f"policy for {scores} scores", str(policy), policies)
-        return missing
 
 
 OPTIONS: Mapping[str, QueryOption] = {

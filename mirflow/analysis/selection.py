@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import QueryError, counted, without_values
+from ..errors import QueryError, UnknownNameError, counted, without_values
 from ..metrics.aggregates import AGGREGATES, NEGLIGIBLE, OVER_DURATIONS
 from ..ragged import Bool, Float, Int
 from ..store.cells import (
@@ -32,7 +32,7 @@ from ..store.cells import (
     write_message,
 )
 from ..store.format import WARNINGS
-from .query_options import Query
+from .query_options import MISSING, UNDEFINED, Query, as_names
 from .scores import (
     Array,
     Scores,
@@ -58,9 +58,20 @@ def has_score(status: npt.NDArray[np.int8]) -> Bool:
     return mask
 
 
-def are_apart(attrs: Mapping[str, object], status: npt.NDArray[np.int8]) -> bool:
-    """True if an evaluation of several stores has no track that all systems (systems, tracks) were run on."""
-    return "stores" in attrs and not (status != Status.not_computed).all(axis=0).any()
+def missing_policy(query: Query, attrs: Mapping[str, object], status: npt.NDArray[np.int8]) -> str:
+    """The policy of a query for cells without a score, of systems (systems, tracks).
+
+    Where single tracks are listed, nothing is compared over tracks, and each score is shown; nor is anything where
+    systems of several stores have no track in common. Raises `UnknownNameError` for an unknown policy, that for
+    undefined scores too.
+    """
+    apart = STORES in attrs and not (status != Status.not_computed).all(axis=0).any()
+    listed = "track" in (as_names(query.by) or []) and "track" not in (query.across or {})
+    missing = query.missing or ("common" if len(status) > 1 and not apart and not listed else "skip")
+    for scores, policy, policies in (("missing", missing, MISSING), ("undefined", query.undefined, UNDEFINED)):
+        if policy not in policies:
+            raise UnknownNameError(f"policy for {scores} scores", str(policy), policies)
+    return missing
 
 
 # A word with a slash or a suffix, perhaps with a line's number; what is quoted is a value, and values count.
@@ -260,8 +271,7 @@ class ScoreSelection:
         """Some metrics of an evaluation, by their positions with their aggregates, under the policies of a query."""
         scores = computed(scores)
         status, duration = states_of(scores)
-        apart = are_apart(scores.attrs, status)
-        missing = query.policy(len(status), apart=apart)
+        missing = missing_policy(query, scores.attrs, status)
         return cls(scores, [*kinds], [*kinds.values()], missing, query.undefined, status, duration, first)
 
     def names(self, name: str) -> list[str]:
@@ -406,22 +416,11 @@ class SelectionTotals:
         self._values["some"] |= bool(valued.any())
         self._values["none"] |= not valued.all()
 
-    def policies(self) -> dict[str, str]:
-        """The policies as attributes, and which scores with nothing to measure are NaN."""
-        attrs = {"missing": self._selection.missing, "undefined": self._selection.undefined}
-        attrs |= {EMPTY_COUNTED: str(self._empty)} if self._empty else {}
-        attrs |= {UNCOUNTED: str(self._uncounted)} if self._uncounted and self._selection.missing == "zero" else {}
-        if self._selection.missing == "common" and len(self._added) > 1:
-            # The system without which most tracks more would be common.
-            alone = np.bincount(self._last[self._lacking_systems == 1], minlength=len(self._added))
-            system, common = int(alone.argmax()), int((self._lacking_systems == 0).sum())
-            if alone[system] >= max(_FEW, _SHARE * common):
-                name, lacks = self._selection.names("system")[system], int(self._lacks[system])
-                attrs[COSTLIEST] = f"{name} lacks {lacks}; without it {common + int(alone[system])} count"
-        return attrs | ({VALUELESS: "some" if self._values["some"] else "all"} if self._values["none"] else {})
+    def check(self) -> dict[str, str]:
+        """The policies as attributes, and which scores with nothing to measure are NaN.
 
-    def check(self) -> None:
-        """Raise a QueryError if a policy does not allow what is missing, or an aggregate needs unknown durations."""
+        Raises `QueryError` if a policy does not allow what is missing, or an aggregate needs unknown durations.
+        """
         selection = self._selection
         if selection.missing == "raise" and self._lacking.any():
             names = selection.names("system"), selection.names("track")
@@ -446,6 +445,17 @@ class SelectionTotals:
                 f"aggregate {lasting[0]!r} needs the durations of the references, and that of track {track!r} is not "
                 "known here; choose wcsr, or ask a store that holds `duration`"
             )
+        attrs = {"missing": selection.missing, "undefined": selection.undefined}
+        attrs |= {EMPTY_COUNTED: str(self._empty)} if self._empty else {}
+        attrs |= {UNCOUNTED: str(self._uncounted)} if self._uncounted and selection.missing == "zero" else {}
+        if selection.missing == "common" and len(self._added) > 1:
+            # The system without which most tracks more would be common.
+            alone = np.bincount(self._last[self._lacking_systems == 1], minlength=len(self._added))
+            system, common = int(alone.argmax()), int((self._lacking_systems == 0).sum())
+            if alone[system] >= max(_FEW, _SHARE * common):
+                name, lacks = selection.names("system")[system], int(self._lacks[system])
+                attrs[COSTLIEST] = f"{name} lacks {lacks}; without it {common + int(alone[system])} count"
+        return attrs | ({VALUELESS: "some" if self._values["some"] else "all"} if self._values["none"] else {})
 
 
 _SHOWN = 5

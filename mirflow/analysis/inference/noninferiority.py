@@ -206,7 +206,7 @@ def _judge_in_blocks(
             patterns = sorted(pairs_by_units(sample.included[..., metric], local), key=lambda one: len(one[1]))
             for some, units in patterns:
                 _fill(arrays, sample, metric, local[some], rows[some], units, how)
-    totals.check()
+    policies = totals.check()
     lower = np.array([way == "lower" for way in selection.names("orientation")])
     difference, low, high = (arrays[name] for name in ("difference", "low", "high"))
     columns = _verdicts(difference, low, high, arrays["n_lacking"], arrays["equal"], lower, margin, query.missing)
@@ -219,7 +219,7 @@ def _judge_in_blocks(
     attrs = how.attrs() if how.anytime is not None else {**how.attrs(), "method": INVERTED, "correction": "none"}
     attrs["unit_of_comparison"] = TRACK
     attrs |= {"cluster": cluster or "", **origin_of(frame, options.get("group", ""))}
-    policies = {**frame.attrs, **totals.policies(), "missing": missing}
+    policies = {**frame.attrs, **policies, "missing": missing}
     attrs |= {name: policies[name] for name in POLICIES if name in policies}
     coords: dict[str, Any] = {"system": list(names), "baseline": ("system", list(names.values()))}
     coords |= {"metric": frame["metric"].variable, "aggregate": frame["_aggregate"].variable}

@@ -28,7 +28,6 @@ from ...analysis.scores import Array, computed, coords_of, names_of, numbers_of,
 from ...analysis.selection import (
     STORES,
     CellProblem,
-    are_apart,
     bare_cells,
     count_scores,
     find_problems,
@@ -334,7 +333,8 @@ class EvaluationNumbers:
         self.policies = ["common", "skip", "zero"]
         if STORES in scores.attrs and (self.status == Status.not_computed).any():
             # The weights of scores that no store has are not known.
-            self.policies = ["skip", "common"] if are_apart(scores.attrs, self.status) else ["common", "skip"]
+            common = (self.status != Status.not_computed).all(axis=0).any()
+            self.policies = ["common", "skip"] if common else ["skip", "common"]
         self._bare = bare_cells(self._scores, self.status, self.duration)
         # Numerators over a weight of 0, (systems, tracks, 1), of the metrics that have some.
         every = numerators_of(self._scores, range(scores.sizes["metric"]))
