@@ -112,24 +112,23 @@ def caution_notes(attrs: Mapping[str, Any]) -> tuple[str, ...]:
     return (*reference_notes(attrs), *(f"warning: {text}" for text in attrs.get(WARNINGS, "").splitlines()))
 
 
-def missing_note(attrs: Mapping[str, Any], lost: str = "") -> str:
+def missing_note(attrs: Mapping[str, Any], lost: str = "", *, complete: bool = False) -> str:
     """Say how missing scores and empty estimates were treated, from what was counted.
 
-    `lost`: the number of missing cells; empty: it is not named.
+    `lost`: the number of missing cells; empty: it is not named. `complete`: whether none are missing, so that there is
+    only to say that empty estimates count, as they are scored: mostly 0; nothing without any.
     """
+    count = int(attrs.get(EMPTY_COUNTED, 0))
+    empty = f"{counted(count, 'empty estimate')} {'is' if count == 1 else 'are'} scored" if count else ""
+    if complete:
+        return empty
     words = MISSING[attrs["missing"]]
     if UNCOUNTED in attrs:
         words += f", but for {attrs[UNCOUNTED]} without a usable reference"
     if COSTLIEST in attrs:
         words += f" ({attrs[COSTLIEST]})"
-    words = "; ".join(filter(None, (lost, words, empty_note(attrs))))
+    words = "; ".join(filter(None, (lost, words, empty)))
     return f"missing ({attrs['missing']}): {words}"
-
-
-def empty_note(attrs: Mapping[str, Any]) -> str:
-    """Say that empty estimates count, as they are scored: mostly 0. Empty without any."""
-    count = int(attrs.get(EMPTY_COUNTED, 0))
-    return f"{counted(count, 'empty estimate')} {'is' if count == 1 else 'are'} scored" if count else ""
 
 
 def undefined_note(attrs: Mapping[str, Any], lost: str = "") -> str:

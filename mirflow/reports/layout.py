@@ -34,7 +34,6 @@ from .captions import (
     caption_of,
     caution_notes,
     count_notes,
-    empty_note,
     few_notes,
     matrix_caption,
     missing_note,
@@ -205,7 +204,7 @@ def show_values(ds: Results, percent: bool) -> npt.NDArray[Any]:
     largest = np.where(known, value, -np.inf).max(axis=0, initial=-np.inf)
     best: Float = np.where(ways == "lower", lowest, largest)
     best[(known.sum(axis=0) < 2) | (ways == "none")] = np.nan
-    for dim, names in across_of(ds.attrs).items():
+    for dim, names in across_of(ds.attrs).items() if "across" in ds.attrs else ():
         axes = axes_of(ds)
         if "std" in names and dim in axes.groupings:
             best[[group[axes.groupings.index(dim)] == "std" for group in axes.groups]] = np.nan
@@ -426,7 +425,7 @@ def _policy_notes(ds: Results, systems: Sequence[str], cells: int) -> list[str]:
             said = missing_note(attrs, cells_of) if policy == "missing" else undefined_note(attrs, cells_of)
             notes.append(said)
         elif policy == "missing" and EMPTY_COUNTED in attrs:
-            notes.append(empty_note(attrs))
+            notes.append(missing_note(attrs, complete=True))
     if attrs["missing"] != "common":
         return notes
     # Of each system the metric that lacks fewest cells.

@@ -32,7 +32,7 @@ from ..metrics.measures import Metric, Parameter
 from ..ragged import Float
 from ..store.cells import EMPTY, FAILED, SCORED, Status, read_message
 from ..store.format import list_cautions, told_patches, told_reading
-from .captions import caution_notes, empty_note, missing_note, nothing_note, titles_of
+from .captions import caution_notes, missing_note, nothing_note, titles_of
 from .layout import (
     group_labels,
     interval_notes,
@@ -209,7 +209,7 @@ def primary_table(
     columns = ("evaluation", "metric", "aggregate", *groupings, *systems, "n", *(["missing"] if lost else []))
     kinds = dict.fromkeys(kind for one in results for kind in column_of(one, "aggregate"))
     notes = [f"{kind}: {DECLARED[kind].words}" for kind in kinds]
-    notes += filter(None, dict.fromkeys(missing_note(one.attrs) if lost else empty_note(one.attrs) for one in results))
+    notes += filter(None, dict.fromkeys(missing_note(one.attrs, complete=not lost) for one in results))
     if results and "low" in results[0]:
         value, low = (np.concatenate([values_of(one, name).ravel() for one in results]) for name in ("value", "low"))
         notes += interval_notes(value, low, results[0].attrs)

@@ -158,15 +158,22 @@ def unless_replaced(generation: Path) -> Iterator[None]:
 
 
 @contextmanager
-def reading(path: str | Path, remedy: str = "remove it and run the pipeline again") -> Iterator[None]:
-    """Turn whatever damaged data makes zarr raise into one StoreError that names the store."""
+def reading(
+    path: str | Path, remedy: str = "remove it and run the pipeline again", generation: Path | None = None
+) -> Iterator[None]:
+    """Turn whatever damaged data makes zarr raise into one StoreError that names the store.
+
+    `generation`: what is read, as for :func:`unless_replaced`, where it is known.
+    """
     try:
         yield
-    except DamagedError as error:
-        raise DamagedError(path, error.what, remedy) from error
-    except _DAMAGE as error:
-        if isinstance(error, FileNotFoundError) and generation_number(Path(path)) and not Path(path).exists():
+    except (DamagedError, *_DAMAGE) as error:
+        if generation is None and isinstance(error, FileNotFoundError) and generation_number(Path(path)):
+            generation = Path(path)
+        if generation is not None and not generation.exists():
             raise StoreError(f"{path}: {REPLACED}") from error
+        if isinstance(error, DamagedError):
+            raise DamagedError(path, error.what, remedy) from error
         # Codecs, JSON and metadata of damaged files raise various errors; mirflow's errors are passed on.
         if isinstance(error, UnknownNameError):
             raise

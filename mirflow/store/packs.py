@@ -108,7 +108,13 @@ def row_digests(kind: str, rows: Ragged) -> tuple[str, ...]:
 _REMEDY = "pack the annotations again"
 
 
-def _attrs_of(root: zarr.Group, path: str | Path) -> dict[str, Any]:
+def _open(path: str | Path) -> tuple[zarr.Group, dict[str, Any]]:
+    """The root group of a pack, read only, and its attributes; raises a StoreError for other Zarr."""
+    import zarr
+
+    from .zarr_io import GenerationStore
+
+    root = zarr.open_group(GenerationStore(resolve(path), read_only=True), mode="r", zarr_format=3)
     attrs: dict[str, Any] = dict(root.attrs)
     version = attrs.pop(FORMAT_KEY, None)
     if version is None:
@@ -119,7 +125,7 @@ def _attrs_of(root: zarr.Group, path: str | Path) -> dict[str, Any]:
             f"{path}: has format {version} and kind {attrs.get('kind')!r}, this mirflow reads format {FORMAT}; "
             f"upgrade mirflow, or pack again"
         )
-    return attrs
+    return root, attrs
 
 
 def read_pack(path: str | Path) -> Pack:
@@ -130,11 +136,10 @@ def read_pack(path: str | Path) -> Pack:
     StoreError
         If the pack does not exist, or its arrays are inconsistent.
     """
-    from .zarr_io import open_root, read_values
+    from .zarr_io import read_values
 
     with reading(path, _REMEDY):
-        root = open_root(resolve(path))
-        attrs = _attrs_of(root, path)
+        root, attrs = _open(path)
         kind = KINDS[str(attrs.pop("kind"))]
         attrs.pop("coordinates", None)
         counts = tuple(read_values(root, size) for size in kind.sizes)
@@ -213,7 +218,7 @@ def write_pack(
     >>> pack.tracks, pack.rows.counts[0].tolist(), dict(pack.attrs)
     (('a', 'b'), [2, 1], {'annotator': 'GT'})
     """
-    from .zarr_io import building, open_root
+    from .zarr_io import building
 
     path = demand_path(path)
     pack = _pack(path, kind, tuple(tracks), rows, attrs or {}, track_attrs or {})
@@ -223,7 +228,7 @@ def write_pack(
         if target_of(path):
             raise StoreError(f"{path}: is a link, a result store perhaps; a pack cannot replace it")
         with reading(path, _REMEDY):
-            _attrs_of(open_root(resolve(path)), path)  # other Zarr is not replaced
+            _open(path)  # other Zarr is not replaced
     folder, old = (path.with_name(f".{path.name}.{os.getpid()}.{what}") for what in ("building", "old"))
     with storing(path):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -34,7 +34,7 @@ from .format import (
     usable_text,
 )
 from .generations import reading, resolve
-from .stored import CREATED, FORMAT, FORMAT_KEY, StoredGroup, check_attributes, coordinate_names
+from .stored import CREATED, FORMAT, FORMAT_KEY, StoredGroup, check_attributes
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -70,8 +70,10 @@ def open_groups(path: str | Path) -> dict[str, GroupContent]:
 def read_store(path: str | Path, read: Callable[[zarr.Group], T]) -> T:
     """Read from the generation that a path leads to; once more where it was replaced and removed meanwhile. Errors are
     those of :func:`read_group`."""
+    import zarr
+
     from .repositories import open_version
-    from .zarr_io import SERVER_REMEDY, open_root, open_url
+    from .zarr_io import SERVER_REMEDY, GenerationStore, open_url
 
     address = parse_address(path)
     name, folder = path if address is None else as_given(path), None
@@ -84,7 +86,7 @@ def read_store(path: str | Path, read: Callable[[zarr.Group], T]) -> T:
         try:
             with reading(name, remedy):
                 if folder is not None:
-                    root = open_root(folder)
+                    root = zarr.open_group(GenerationStore(folder, read_only=True), mode="r", zarr_format=3)
                 else:
                     root = open_url(path) if address is not None and address.is_plain else open_version(path)
                 version = root.attrs.get(FORMAT_KEY)
@@ -125,7 +127,7 @@ def _dataset(group: zarr.Group, *, scores: bool = False) -> xr.Dataset:
 
     attrs = dict(group.attrs)
     arrays = dict(sorted(group.arrays()))
-    listed = coordinate_names(attrs, arrays)
+    listed = check_attributes(attrs, arrays)
     named = {*DIMS, *listed}
     data: dict[str, xr.Variable] = {}
     coords: dict[str, xr.Variable] = {}

@@ -68,18 +68,18 @@ class _Attributes(msgspec.Struct):
     declared_metrics: dict[str, dict[str, Any]] = {}
 
 
-def check_attributes(attrs: Mapping[str, Any]) -> None:
-    """Raise a ValueError if an attribute of a store or of an evaluation has another type than mirflow writes."""
+def check_attributes(attrs: dict[str, Any], arrays: Container[str] | None = None) -> list[str]:
+    """Check the attributes of a store, or of an evaluation with some arrays, and take the names of its coordinates out.
+
+    These are one text, as xarray expects it. Raises a ValueError if an attribute has another type than mirflow writes,
+    or an array of a coordinate is lacking.
+    """
     try:
-        msgspec.convert(dict(attrs), _Attributes)
+        msgspec.convert(attrs, _Attributes)
     except msgspec.ValidationError as error:
         raise ValueError(f"its attributes are not those of scores: {error}") from None
-
-
-def coordinate_names(attrs: dict[str, Any], arrays: Container[str]) -> list[str]:
-    """Check the attributes of a group, and take the names of coordinates out; raises a ValueError for those it lacks.
-    They are one text, as xarray expects it."""
-    check_attributes(attrs)
+    if arrays is None:
+        return []
     listed = attrs.pop("coordinates", "")
     names = listed.split() if isinstance(listed, str) else [repr(listed)]
     for name in names:
@@ -119,7 +119,7 @@ class StoredGroup(StoredResults):
         """The evaluation, with all its results where they are."""
         coords: dict[str, dict[str, tuple[Entry, ...]]] = {dim: {} for dim in DIMS}
         attrs = dict(self._group.attrs)
-        for key in coordinate_names(attrs, self._dims):
+        for key in check_attributes(attrs, self._dims):
             dim = self._dims[key][0]
             coords[dim][self._group[key].attrs["long_name"]] = tuple(self._whole(key).tolist())
         attrs.pop(CREATED, None)

@@ -552,16 +552,16 @@ class StoredArray:
 
     def __call__(self, key: tuple[Any, ...]) -> npt.NDArray[Any]:
         """Read the product of a slice, an int or int64 places for each dim."""
-        with reading(self._place, self._remedy):
+        generation = self._place if isinstance(self._place, Path) else None
+        with reading(self._place, self._remedy, generation):
             if self._whole is None:
-                if not isinstance(self._place, Path):
+                if generation is None:
                     _demand_last(self._array)
                 elif self._array.size and WRITTEN not in self._array.attrs:
                     # Before memory is taken for all that it says to have; of a sparse array some are not written.
-                    with unless_replaced(self._place):
-                        files = chunk_files(self._place / self._array.path)
-                        if _files_of(self._array) != sum(map(len, files.values())):
-                            raise DamagedError(self._place, f"a chunk of {self._array.path!r} is lost")
+                    files = chunk_files(generation / self._array.path)
+                    if _files_of(self._array) != sum(map(len, files.values())):
+                        raise DamagedError(generation, f"a chunk of {self._array.path!r} is lost")
             # All values have been read, or are to be: others will be asked for soon, or all of them are now.
             sides = zip(key, self._array.shape, strict=True)
             wanted = self._whole is not None or self._array.nbytes <= _SMALL
@@ -597,11 +597,6 @@ def building(folder: Path, attrs: Mapping[str, Any]) -> Iterator[zarr.Group]:
         # Zarr warns that other implementations may not know consolidated metadata; they read the store without it.
         warnings.filterwarnings("ignore", "Consolidated metadata is currently not part", UserWarning)
         zarr.consolidate_metadata(root.store)
-
-
-def open_root(folder: Path) -> zarr.Group:
-    """The root group of a store, read only."""
-    return zarr.open_group(GenerationStore(folder, read_only=True), mode="r", zarr_format=3)
 
 
 def open_url(path: str | Path) -> zarr.Group:
