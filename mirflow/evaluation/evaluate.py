@@ -572,7 +572,8 @@ def _read_by_options(
         return work
     references = [reference.source for reference in work.references]
     estimates = [estimate for estimate in work.estimates if estimate is not None]
-    read = [any(map(_is_read, side)) for side in (references, estimates)]
+    objects = [[one for one in side if isinstance(one, ObjectSource)] for side in (references, estimates)]
+    read = [any(is_read(one.thing, one.task) for one in side) for side in objects]
     names = [name for name in names if name not in _OF_LABELS]
     _demand_read(names, read if references and estimates else (any(read), any(read)))
 
@@ -581,13 +582,9 @@ def _read_by_options(
             _refuse_vocabulary(options)
             return source
         of_labels = {name: options[name] for name in VOCABULARY if name in options}
-        return replace(source, options=options if _is_read(source) else of_labels)
+        return replace(source, options=options if is_read(source.thing, source.task) else of_labels)
 
     return work.map_sources(*(partial(with_reading, options=options) for options in sides))
-
-
-def _is_read(source: Source) -> bool:
-    return isinstance(source, ObjectSource) and is_read(source.thing, source.task)
 
 
 def _score_blocks(
