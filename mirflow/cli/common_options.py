@@ -78,7 +78,7 @@ class Declared(NameChoice):
     case_sensitive: bool = True
 
     @property
-    def choices(self) -> tuple[str, ...]:
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # looked up on use, never set
         """The current names."""
         return tuple(self.names())
 
