@@ -19,7 +19,8 @@ from mirflow.cli import cli
 from mirflow.cli import output as exits
 from mirflow.errors import AnnotationError, UnreadableError
 from mirflow.evaluation.linter import check_paths
-from mirflow.pipeline.load import MetadataError, read_tracks
+from mirflow.pipeline.load import MetadataError, track_metadata
+from mirflow.pipeline.model import Tracks
 from mirflow.readers.content import read_bytes
 from mirflow.store.cells import Status
 from tests.datasets import write_dataset, write_pipeline
@@ -358,7 +359,7 @@ def test_a_table_of_tracks_has_a_limit(folder: Path) -> None:
     with path.open("wb") as file:
         file.truncate(300 * 2**20)
     with pytest.raises(MetadataError, match=r"huge\.csv' is larger than 256 MB: not a table of tracks"):
-        read_tracks(path, ["a"])
+        track_metadata(Tracks(path=str(path)), "", ["a"])
 
 
 def test_what_a_file_gives_counts_and_not_what_it_is_said_to_hold() -> None:

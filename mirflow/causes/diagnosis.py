@@ -21,7 +21,7 @@ from ..metrics.base import Grid, get_task
 from ..metrics.measures import Measure
 from ..pipeline.plan import Reference
 from ..ragged import Bool, Float
-from .transformations import ESTIMATE, PERIODIC, REFERENCE, TRANSFORMATIONS, Correction, LowPair
+from .transformations import ESTIMATE, PERIODIC, REFERENCE, SUDDEN, TRANSFORMATIONS, Correction, LowPair
 
 ALL = "*"
 """Stands for all tracks, or all systems."""
@@ -456,11 +456,17 @@ def _alike_steps(every: Sequence[Step], places: Iterable[int]) -> list[list[int]
     groups: list[list[int]] = []
     for place in places:
         cell, change, *_ = every[place]
-        group = next((group for group in groups if change.alike(every[group[0]][1], cell.pair.estimate.kind)), None)
-        if group is None:
-            groups.append([place])
+        near = TRANSFORMATIONS[change.cause].near
+        near *= 0.15 if change.unit == "s" and cell.pair.estimate.kind in SUDDEN else 1.0
+        near *= abs(change.amount) if change.unit == "factor" else 1.0
+        for group in groups:
+            other = every[group[0]][1]
+            is_same = (change.cause, change.side, change.unit) == (other.cause, other.side, other.unit)
+            if is_same and (np.isnan(change.amount) or abs(change.amount - other.amount) <= near):
+                group.append(place)
+                break
         else:
-            group.append(place)
+            groups.append([place])
     return sorted(groups, key=len, reverse=True)
 
 

@@ -64,14 +64,6 @@ class Correction:
             return replace(pair, reference=transformation.on_side(pair.reference, self, pair))
         return replace(pair, estimate=transformation.on_side(pair.estimate, self, pair))
 
-    def alike(self, other: Correction, kind: str) -> bool:
-        """Whether another change of annotations of a kind is the same, as far as the cause goes."""
-        if (self.cause, self.side, self.unit) != (other.cause, other.side, other.unit):
-            return False
-        near = TRANSFORMATIONS[self.cause].near * (0.15 if self.unit == "s" and kind in _SUDDEN else 1.0)
-        near *= abs(self.amount) if self.unit == "factor" else 1.0
-        return bool(np.isnan(self.amount) or abs(self.amount - other.amount) <= near)
-
 
 Search: TypeAlias = Callable[[LowPair], Iterator[Correction]]
 
@@ -119,7 +111,7 @@ def _declare(name: str, search: Search, **how: Any) -> Search:
     return search
 
 
-_SUDDEN = ("events", "hits", "notes", "series", "multipitch")
+SUDDEN = ("events", "hits", "notes", "series", "multipitch")
 """Kinds in which times are exact."""
 _PITCHED = ("notes", "series", "multipitch")
 _LASTING = ("intervals", "notes", "pedals")

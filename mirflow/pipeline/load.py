@@ -103,24 +103,6 @@ def _read_table(path: str | Path, key: str) -> tuple[list[str], int, dict[str, l
     return header, named, table, separator
 
 
-def read_tracks(path: str | Path, tracks: Sequence[str], key: str = "track") -> Metadata:
-    """Read the columns of a csv file about the given tracks, which are named in its column `key`."""
-    header, named, table, separator = _read_table(path, key)
-    tracks = [*map(normal_form, tracks)]
-    if tracks and not any(track in table for track in tracks):
-        example = next(iter(table), "")
-        raise MetadataError(f"{str(path)!r} has none of the tracks: it has {example!r}, the files {tracks[0]!r}")
-    columns: dict[str, tuple[Entry, ...]] = {}
-    for index, title in enumerate(header):
-        if index != named and title:
-            texts = [table[track][index] if index < len(table.get(track, ())) else "" for track in tracks]
-            if separator == ";":  # beside which numbers may have decimal commas
-                points = [text.replace(",", ".").strip() for text in texts]
-                texts = points if all(not text or _NUMBER.fullmatch(text) for text in points) else texts
-            columns[column_name(title)] = typed(texts)
-    return columns
-
-
 def read_values(pattern: str, root: str | Path, tracks: Sequence[str]) -> tuple[Entry, ...]:
     """Read a column of values from one small text file for each track; None where a track has no file."""
     texts: dict[str, str] = {}
@@ -605,10 +587,22 @@ def _signatures(evaluation: Evaluation, search: Search, plugins: Mapping[str, st
 
 
 def track_metadata(tracks: Tracks, root: str, names: Sequence[str]) -> Metadata:
-    """Read metadata of the tracks from the table and the files that a pipeline names."""
+    """Read metadata of the tracks with the given names from the table and the files that a pipeline names."""
     columns: dict[str, tuple[Entry, ...]] = {}
     if tracks.path is not None:
-        columns |= read_tracks(Path(root, tracks.path), names, tracks.key)
+        path, normal = Path(root, tracks.path), [*map(normal_form, names)]
+        header, named, table, separator = _read_table(path, tracks.key)
+        if normal and not any(name in table for name in normal):
+            example = next(iter(table), "")
+            raise MetadataError(f"{str(path)!r} has none of the tracks: it has {example!r}, the files {normal[0]!r}")
+        for index, title in enumerate(header):
+            if index == named or not title:
+                continue
+            texts = [table[name][index] if index < len(table.get(name, ())) else "" for name in normal]
+            if separator == ";":  # beside which numbers may have decimal commas
+                points = [text.replace(",", ".").strip() for text in texts]
+                texts = points if all(not text or _NUMBER.fullmatch(text) for text in points) else texts
+            columns[column_name(title)] = typed(texts)
     for name, pattern in tracks.files.items():
         columns[column_name(name)] = read_values(pattern, root, names)
     return columns

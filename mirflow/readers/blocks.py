@@ -140,7 +140,7 @@ def parse_files(
 
                 def read_again(other: Reading, place: int = place) -> tuple[Annotation, None]:
                     parsed = parse_file(data[place], other, other.format or "txt", names[place])
-                    return other.with_labels(parsed), None
+                    return in_normal_form(parsed, other.labels), None
 
                 remarks = found.account
                 account = (replace(remark, message=advised(remark.message, reading, read_again)) for remark in remarks)
@@ -206,7 +206,8 @@ class _RegularFiles:
             }
             try:
                 found = annotation_of(layout, columns, labels, range(1, len(table) + 1), {"source": layout.name})
-                found = reading.with_labels(finish(replace(found, account=account), reading, layout.name))
+                found = finish(replace(found, account=account), reading, layout.name)
+                found = in_normal_form(found, reading.labels)
             except InvalidAnnotationError:
                 continue
             yield file, found

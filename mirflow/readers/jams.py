@@ -30,7 +30,7 @@ from ..ragged import Column, Float, Int
 from ..theory.pitch import to_hertz
 from .content import decode, digest_of, file_stat, read_bytes
 from .formats import FORMATS
-from .label_maps import in_harte
+from .label_maps import in_harte, in_normal_form
 from .lyrics import as_declared, columns_of, pieces_of
 from .namespaces import NAMESPACES, OTHERS, wanted_namespaces
 from .options import HARTE, MAX_BYTES, PITCHED, Reading
@@ -170,7 +170,7 @@ class JamsFile:
             return annotation
         elif reading.notation != HARTE:
             annotation = in_harte(annotation, self.name)
-        return reading.with_labels(annotation)
+        return in_normal_form(annotation, reading.labels)
 
     def select(self, reading: Reading, annotator: str | int | None = None) -> Annotation:
         """One annotation: by the annotator's id, by its position among the matching ones, or the only match.

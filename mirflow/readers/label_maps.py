@@ -94,10 +94,10 @@ _normal_forms: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 _MOST_VOCABULARIES = 16
 
 
-def in_normal_form(annotation: Annotation) -> Annotation:
+def in_normal_form(annotation: Annotation, label_map: LabelMap | None = None) -> Annotation:
     """Bring labels and names to the form in which they are compared, with a remark if labels are written otherwise.
 
-    Lyrics stay as they are written: their conventions say how texts are compared.
+    Then apply a map of labels. Lyrics stay as they are written: their conventions say how texts are compared.
 
     Examples
     --------
@@ -106,17 +106,14 @@ def in_normal_form(annotation: Annotation) -> Annotation:
     >>> in_normal_form(sections).labels, in_normal_form(sections).account[0].message
     (['verse 1', 'coda'], "the label 'verse  1' is read as 'verse 1'")
     """
-    labels = annotation.labels
-    if annotation.kind == "text":
-        return annotation
-    for column in annotation.schema.texts:
+    is_text = annotation.kind == "text"
+    for column in () if is_text else annotation.schema.texts:
         texts = annotation.columns[column].tolist() if column in annotation.columns else []
         if not are_normal(texts):
             named = np.array(list(map(normal_form, texts)), dtype=np.str_)
             annotation = replace(annotation, columns={**annotation.columns, column: named})
-    if labels is None:
-        return annotation
-    normal: Sequence[str]
+    labels: Sequence[str] | None = None if is_text else annotation.labels
+    normal = labels
     if isinstance(labels, CodedLabels):
         texts = labels.vocabulary
         known, vocabulary = _normal_forms.get(id(texts), ((), ()))
@@ -125,20 +122,19 @@ def in_normal_form(annotation: Annotation) -> Annotation:
             _normal_forms[id(texts)] = texts, vocabulary
             for old in list(_normal_forms)[:-_MOST_VOCABULARIES]:
                 _normal_forms.pop(old, None)
-        if vocabulary is texts:
-            return annotation
-        normal = CodedLabels(vocabulary, labels.codes)
-    elif are_normal(labels):
-        return annotation
-    else:
+        normal = labels if vocabulary is texts else CodedLabels(vocabulary, labels.codes)
+    elif labels is not None and not are_normal(labels):
         normal = [normal_form(text) for text in labels]
-    changed = [item for item, (text, other) in enumerate(zip(labels, normal, strict=True)) if text.strip() != other]
-    remarks = annotation.account
-    if changed:
-        first, times = changed[0], f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
-        message = f"the label {labels[first]!a} is read as {normal[first]!a}{times}"
-        remarks += (Remark("text_form", message, annotation.line(first), len(changed)),)
-    return replace(annotation, labels=normal, account=remarks)
+    if labels is not None and normal is not None and normal is not labels:
+        pairs = enumerate(zip(labels, normal, strict=True))
+        changed = [item for item, (text, other) in pairs if text.strip() != other]
+        remarks = annotation.account
+        if changed:
+            first, times = changed[0], f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
+            message = f"the label {labels[first]!a} is read as {normal[first]!a}{times}"
+            remarks += (Remark("text_form", message, annotation.line(first), len(changed)),)
+        annotation = replace(annotation, labels=normal, account=remarks)
+    return annotation if label_map is None else label_map.apply(annotation)
 
 
 def anchored(name: str, root: str | os.PathLike[str]) -> str:

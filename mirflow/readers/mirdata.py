@@ -24,7 +24,7 @@ from ..errors import AnnotationError, InvalidAnnotationError, UnknownNameError, 
 from ..ragged import Column, Float
 from ..theory.pitch import to_hertz
 from .content import digest_of, file_stat, mix_stats
-from .label_maps import in_harte
+from .label_maps import in_harte, in_normal_form
 from .lyrics import as_declared, columns_of, pieces_of
 from .options import HARTE, Reading
 from .positions import select_beats
@@ -74,9 +74,9 @@ def convert(value: Any, reading: Reading, annotator: str | int | None = None) ->
         named = isinstance(texts, list | tuple) and all(isinstance(text, str) for text in texts)
         if reading.kind in ("key", "labels") and named:
             labels = [" ".join(text.split()) for text in texts]
-            return reading.with_labels(Annotation(reading.kind, {}, labels, lines=()))
+            return in_normal_form(Annotation(reading.kind, {}, labels, lines=()), reading.labels)
         if reading.kind == "tempo" and isinstance(value, int | float) and not isinstance(value, bool):
-            return reading.with_labels(Annotation("tempo", {"tempo": np.array([value], dtype=np.float64)}, lines=()))
+            return Annotation("tempo", {"tempo": np.array([value], dtype=np.float64)}, lines=())
         raise InvalidAnnotationError(f"{type(value).__name__} {value!r:.60} holds no {reading.kind}")
     names = [base.__name__ for base in type(value).__mro__]
     made = next((_CLASSES[name][1] for name in names if name in _CLASSES), None)
@@ -98,7 +98,7 @@ def convert(value: Any, reading: Reading, annotator: str | int | None = None) ->
         annotation = as_declared(annotation, reading)
     elif reading.notation != HARTE:
         annotation = in_harte(annotation, names[0])
-    return reading.with_labels(annotation)
+    return in_normal_form(annotation, reading.labels)
 
 
 def _seconds(times: Any, unit: str) -> Float:

@@ -98,7 +98,8 @@ def in_vocabulary(annotation: Annotation, task: str | None, options: Mapping[str
     if not own:
         return in_normal_form(annotation)
     reading = Reading.of(task, kind=annotation.kind, **own)
-    return reading.with_labels(annotation if reading.notation == HARTE else in_harte(annotation, None))
+    annotation = annotation if reading.notation == HARTE else in_harte(annotation, None)
+    return in_normal_form(annotation, reading.labels)
 
 
 def to_annotation(thing: Any, task: str, **options: Any) -> Annotation:

@@ -18,14 +18,13 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from ..annotations.annotation import Annotation
 from ..annotations.schema import KINDS, LATEST, kind_of
 from ..errors import AnnotationError, UnknownNameError, suggest
 from ..plugins import READERS, declared, find
 from ..ragged import Float
 from .content import is_encoding
 from .formats import FORMATS, TABLES, Format, format_named
-from .label_maps import LabelMap, in_normal_form, read_label_map
+from .label_maps import LabelMap, read_label_map
 from .namespaces import NAMESPACES, OTHERS, namespace_kind
 
 MAX_BYTES = 256 * 2**20
@@ -501,11 +500,6 @@ class Reading(_Signed):
         if kind == "audio" and kept.get("max_bytes", MAX_BYTES) == MAX_BYTES:
             kept["max_bytes"] = MAX_AUDIO_BYTES
         return cls(kind, task, delimited=layout, **kept)
-
-    def with_labels(self, annotation: Annotation) -> Annotation:
-        """Bring the labels of an annotation to their normal form, and apply the map of labels."""
-        annotation = in_normal_form(annotation)
-        return annotation if self.labels is None else self.labels.apply(annotation)
 
     def format_of(self, path: str) -> str:
         """The format of a file: the declared one, otherwise that of its suffix, otherwise text."""

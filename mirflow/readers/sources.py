@@ -26,6 +26,7 @@ from ..theory.text_form import are_normal, normal_form
 from .audio_files import FileSignal, audio_files, digest_file
 from .content import demand_no_json, digest_of, file_stat, mix_stats, read_bytes
 from .formats import FORMATS, LAYOUTS, load_reader
+from .label_maps import in_normal_form
 from .options import Reading
 from .patterns import MatchedFiles, Pattern, fill, group_by
 from .positions import select_beats
@@ -185,7 +186,7 @@ class FileSource(Source):
 
             return open_jams(self.path, reading.max_bytes, name).select_as(reading, self.annotator)
         data = read_bytes(self.path, reading.max_bytes, name)
-        return reading.with_labels(parse_file(data, reading, format, name)), digest_of(data)
+        return in_normal_form(parse_file(data, reading, format, name), reading.labels), digest_of(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +269,7 @@ class SelectedSource(DerivedSource):
         annotation, digest = self.source.read()
         if self.reading.selection != "all":
             annotation = select_beats(annotation, self.reading, self.label)
-        return self.reading.with_labels(annotation), digest
+        return in_normal_form(annotation, self.reading.labels), digest
 
 
 def select_from(source: Source, reading: Reading) -> Source:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mirflow.pipeline.load import MetadataError, column_name, read_tracks, tabulate, typed
+from mirflow.pipeline.load import MetadataError, column_name, tabulate, track_metadata, typed
+from mirflow.pipeline.model import Tracks
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ def test_a_column_has_one_type(texts: list[str], values: tuple[object, ...]) -> 
 def test_tracks_are_looked_up_in_any_order(tmp_path: Path) -> None:
     file = tmp_path / "m.csv"
     file.write_text('\ufeffartist,track,Time Signature,duration,\n"Eve, Adam",b,4,10.5,x\n\nBob,a,3\n')
-    assert read_tracks(file, ["a", "b", "c"]) == {
+    assert track_metadata(Tracks(path=str(file)), "", ["a", "b", "c"]) == {
         "artist": ("Bob", "Eve, Adam", None),
         "Time_Signature": (3, 4, None),
         "meta_duration": (None, 10.5, None),
@@ -42,7 +43,7 @@ def test_only_line_ends_end_a_row(tmp_path: Path) -> None:
     file.write_text(
         "track,genre\r\n" + "".join(f'"{name}",x\N{PARAGRAPH SEPARATOR}y\r\n' for name in names), newline=""
     )
-    assert read_tracks(file, names) == {"genre": ("x\N{PARAGRAPH SEPARATOR}y",) * 4}
+    assert track_metadata(Tracks(path=str(file)), "", names) == {"genre": ("x\N{PARAGRAPH SEPARATOR}y",) * 4}
 
 
 @pytest.mark.parametrize(
@@ -58,12 +59,12 @@ def test_a_table_that_cannot_be_used(tmp_path: Path, text: str, message: str) ->
     file = tmp_path / "m.csv"
     file.write_text(text)
     with pytest.raises(MetadataError, match=message):
-        read_tracks(file, ["a"])
+        track_metadata(Tracks(path=str(file)), "", ["a"])
 
 
 def test_a_table_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(MetadataError, match="cannot be read: No such file"):
-        read_tracks(tmp_path / "m.csv", ["a"])
+        track_metadata(Tracks(path=str(tmp_path / "m.csv")), "", ["a"])
 
 
 def test_metadata_by_name_becomes_columns() -> None:
@@ -88,4 +89,4 @@ def test_none_is_a_name_of_the_stores_own_in_another_case(name: str) -> None:
 def test_semicolons_and_decimal_commas_of_a_table_are_found(tmp_path: Path) -> None:
     (tmp_path / "m.csv").write_text("track;genre;tempo;note\na;rock;120,5;x, y\nb;jazz;90;z\n")
     expected = {"genre": ("rock", "jazz"), "tempo": (120.5, 90.0), "note": ("x, y", "z")}
-    assert read_tracks(tmp_path / "m.csv", ["a", "b"]) == expected
+    assert track_metadata(Tracks(path=str(tmp_path / "m.csv")), "", ["a", "b"]) == expected

@@ -15,6 +15,7 @@ from mirflow.annotations.annotation import Annotation, from_ragged
 from mirflow.errors import AnnotationError
 from mirflow.readers import FileSource, Reading
 from mirflow.readers.blocks import parse_files, read_files
+from mirflow.readers.label_maps import in_normal_form
 from mirflow.readers.remedies import read_advised
 from mirflow.readers.sources import parse_file
 
@@ -130,7 +131,7 @@ def test_the_annotations_are_those_of_single_files(name: str, texts: list[str]) 
 
 
 def _read_alone(content: bytes, name: str, reading: Reading) -> tuple[Annotation, None]:
-    return reading.with_labels(parse_file(content, reading, "lab", name)), None
+    return in_normal_form(parse_file(content, reading, "lab", name), reading.labels), None
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from mirflow.annotations.annotation import Annotation, CodedLabels
 from mirflow.annotations.classes import Classes
 from mirflow.errors import AnnotationError, InvalidAnnotationError, MirflowError, MirflowWarning
 from mirflow.readers import read
-from mirflow.readers.label_maps import SHIPPED_MAPS, LabelMap
+from mirflow.readers.label_maps import SHIPPED_MAPS, LabelMap, in_normal_form
 from mirflow.readers.mirdata import convert
 from mirflow.readers.options import Reading
 from mirflow.readers.sources import parse_file
@@ -248,7 +248,9 @@ def test_it_is_that_of_chords(task: str) -> None:
 )
 def test_labels_are_read_in_one_form_with_a_remark_about_the_other(task: str, text: str, other: str) -> None:
     reading = Reading.of(task)
-    one, two = (reading.with_labels(parse_file(data.encode(), reading, "txt", "a.txt")) for data in (text, other))
+    one, two = (
+        in_normal_form(parse_file(data.encode(), reading, "txt", "a.txt"), reading.labels) for data in (text, other)
+    )
     assert one.labels == two.labels
     assert one.account == ()
     assert [(remark.rule, remark.line) for remark in two.account] == [("text_form", 1)]
@@ -256,7 +258,7 @@ def test_labels_are_read_in_one_form_with_a_remark_about_the_other(task: str, te
 
 def test_labels_of_a_shared_vocabulary_and_of_arrays_are_read_in_the_same_form() -> None:
     beats = Annotation("events", {"time": np.array([0.5, 1.0])}, CodedLabels(("e\u0301", "a"), np.array([1, 0])))
-    read_back = Reading.of("onset").with_labels(beats)
+    read_back = in_normal_form(beats)
     assert read_back.labels == ["a", "\u00e9"]
     genres = [{"label": [text]} for text in ("\u00c9lectro", "E\u0301lectro ")]
     with pytest.warns(MirflowWarning, match="is read as"):

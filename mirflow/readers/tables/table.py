@@ -21,6 +21,7 @@ from ...errors import AnnotationError, InvalidAnnotationError, UnreadableError, 
 from ..content import TWO_BYTES, digest_of, file_stat, opened
 from ..doubts import demand_one_subject
 from ..formats import FORMATS, TABLES, WHOLE, load_reader
+from ..label_maps import in_normal_form
 from ..layouts import SEPARATING, heading
 from ..options import Reading
 from ..patterns import Match, Pattern
@@ -152,7 +153,7 @@ class TableSource(Source):
         if reading is None:
             return read_advised(self.read, self.reading)
         annotation, digest = self.table(reading).read(self.key)
-        return reading.with_labels(annotation), digest
+        return in_normal_form(annotation, reading.labels), digest
 
 
 @dataclass(frozen=True, slots=True)
