@@ -46,13 +46,7 @@ def _after_previous(
     return mask
 
 
-def _ends(rows: Ragged, compare: Callable[[Float, Float], Bool]) -> Bool:
-    """Mask of items whose end compares true with their start; False if the end is unknown, as in lines of lyrics."""
-    if "end" not in rows.columns or "start" not in rows.columns:
-        return np.zeros(int(rows.counts[-1].sum()), dtype=np.bool_)
-    return compare(rows.columns["end"], rows.columns["start"])
-
-
+_UNKNOWN = np.array(np.nan)  # in place of ends that are not known, as in lines of lyrics: it compares false
 _INTERVAL = "{start} to {end} s"
 _LATE = f"time is not in seconds (beyond {LATEST:g}):"
 # Rule -> name of its violation, test, and messages for intervals and for events. Tests get rows and all their times,
@@ -79,11 +73,16 @@ _RULES: MappingProxyType[str, tuple[str, Callable[[Ragged, Float], Bool], str, s
         ),
         "not_reversed": (
             "reversed",
-            lambda rows, times: _ends(rows, np.less),
+            lambda rows, times: rows.columns.get("end", _UNKNOWN) < rows.columns.get("start", _UNKNOWN),
             f"interval ends before it starts: {_INTERVAL}",
             "",
         ),
-        "positive": ("zero_length", lambda rows, times: _ends(rows, np.equal), "interval has no length: {start} s", ""),
+        "positive": (
+            "zero_length",
+            lambda rows, times: rows.columns.get("end", _UNKNOWN) == rows.columns.get("start", _UNKNOWN),
+            "interval has no length: {start} s",
+            "",
+        ),
         "sorted": (
             "unsorted",
             lambda rows, times: _after_previous(rows, np.greater),
