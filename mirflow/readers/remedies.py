@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from ast import literal_eval
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -47,7 +48,8 @@ def _value(text: str) -> Any:
         items = [(name, _value(item.strip())) for name, item in _ITEM.findall(text[1:-1])]
         return dict(items) if text[0] == "{" else [str(item) for _, item in items]
     if text[0] in "'\"":
-        return literal_eval(text)
+        with suppress(SyntaxError, ValueError):  # where a quote of the name itself ends the text
+            return literal_eval(text)
     return {"true": True, "false": False}.get(text, int(text) if text.isdecimal() else text)
 
 

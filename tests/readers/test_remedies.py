@@ -156,3 +156,7 @@ def test_forms_that_no_option_reads_are_named(task: str, name: str, text: str, m
     (tmp_path / name).write_text(text)
     with pytest.raises(AnnotationError, match=message):
         mirflow.load(tmp_path / name, task)
+
+
+def test_a_name_with_an_open_quote_is_a_name() -> None:
+    assert options_in("declare columns: {label: 'x, start: 0}")["columns"]["label"] == "'x"
