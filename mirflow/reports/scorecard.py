@@ -41,7 +41,7 @@ def scorecard(evaluations: Sequence[ScoredEvaluation]) -> list[Node]:
 
     Examples
     --------
-    >>> from mirflow.reports.standings import Standing, text_of
+    >>> from mirflow.reports.standings import MINUS, Standing, text_of
     >>> beat = [Standing("oak", 0.9, 0.88, 0.92, "leader", "a"), Standing("elm", 0.7, 0.6, 0.8, "worse", "b")]
     >>> key = [Standing("oak", 0.5, 0.4, 0.6, "not told apart", "a"), Standing("elm", 0.6, 0.5, 0.7, "leader", "a")]
     >>> columns = [("beat", beat), ("key", key)]
