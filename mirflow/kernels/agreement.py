@@ -1,7 +1,8 @@
 """Agreement of graders: on categories (kappa, alpha), in order or not, and on scales (intraclass correlation).
 
 Measures of ratings are functions of sums over the items, so that items can be resampled efficiently. Two models are
-fitted as well: Dawid and Skene's of graders' confusions, and variance components of objects and observers.
+fitted as well: that of Dawid and Skene, of what each observer (a grader, or a system) confuses, and variance components
+of objects and observers.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Events of many pairs, their cleaning, and metrics of detected events as in madmom: for beats, onsets and notes.
+"""Events of many pairs: cleaning, ways of matching, evidence, and metrics of detected events as in madmom.
 
-Beats and onsets share their evidence and the checks of one pair; metrics by class share their counts and tables.
+Beats and onsets share all of these and the checks of one pair. Drums, boundaries of segments, alignments and notes use
+parts of it; metrics by class of any task share counts and tables.
 """
 
 from __future__ import annotations

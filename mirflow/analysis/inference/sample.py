@@ -1,7 +1,8 @@
 """Samples: the scores of a selection on the units that inference draws; and results as labelled datasets.
 
 Units are tracks, or the values of a coordinate (such as folds) or of an extra dim of the metric (such as classes), over
-each of which the tracks are aggregated first. Differences that are only rounding errors are removed here.
+each of which the tracks are aggregated first. Units of one cluster are drawn together. Differences that are only
+rounding errors are removed here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Matrices with names of rows and columns: distances between all items of a collection, and tables of tracks x tags.
+"""Matrices with names of rows and columns: distances of queries to all items, and tables of tracks x tags.
 
 Distances are in text or numpy files, and each row is a ranking; what looks like similarities is refused unless an
 archive names it so. Tags are in numpy files: binary references, and activations of a system. Names of an array are in

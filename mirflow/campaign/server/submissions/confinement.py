@@ -1,7 +1,8 @@
 """Child processes for untrusted files: limited in memory, time, files and folders, and without network access.
 
-A server process starts once with an empty environment and mirflow imported, and forks a child for each job, so no job
-sees data of another one. Jobs and the messages returned through a pipe are JSON. One job tests the
+A server process starts once with an empty environment and mirflow imported, and forks a child for each of `JOBS`, those
+of submissions and of graders' pools, so no job sees data of another one. Jobs and the messages returned through a pipe
+are JSON. Resources and the network are limited here, folders and system calls in `sandbox.py`. One job tests the
 confinement: it tries to escape.
 """
 
