@@ -92,12 +92,16 @@ class Batch(Shared):
         return nearest(beats.times, beats.counts, estimate.times, estimate.counts, self._places[level])
 
     @computed_once
-    def in_estimate(self, level: str) -> tuple[Int, Int]:
-        """Insertion point of each annotated beat or off-beat into the estimated beats, and index of the nearest one."""
+    def place_in_estimate(self, level: str) -> Int:
+        """Insertion point of each annotated beat or off-beat into the estimated beats."""
         beats, estimate = self.levels[level], self.estimate
-        sides = estimate.times, estimate.counts, beats.times, beats.counts
-        place = search_rows(*sides)
-        return place, nearest(*sides, place)
+        return search_rows(estimate.times, estimate.counts, beats.times, beats.counts)
+
+    @computed_once
+    def nearest_estimate(self, level: str) -> Int:
+        """Index of the nearest estimated beat for each annotated beat or off-beat."""
+        beats, estimate = self.levels[level], self.estimate
+        return nearest(estimate.times, estimate.counts, beats.times, beats.counts, self.place_in_estimate(level))
 
 
 def at_level(best: bool, score: Float, denominator: Float) -> Scored:
@@ -130,7 +134,7 @@ def cemgil(batch: Batch, sigma: float) -> tuple[Float, Float]:
     closeness, total = {}, {}
     for level in ("annotated", "off_beat"):
         beats = batch.levels[level]
-        error = beats.times - batch.estimate.times[batch.in_estimate(level)[1]]
+        error = beats.times - batch.estimate.times[batch.nearest_estimate(level)]
         with np.errstate(divide="ignore", invalid="ignore"):
             closeness[level] = np.exp(-(error**2) / (2.0 * sigma**2))
         total[level] = sum_by(beats.pair, closeness[level], len(beats.counts))
@@ -164,7 +168,7 @@ def goto(batch: Batch, measure: Measure) -> Scored:
         before, after = 0.5 * (times - beats.times[beat - 1]), 0.5 * (beats.times[beat + 1] - times)
         start, stop = (bound[beats.pair[beat]] for bound in (batch.estimate.offsets[:-1], batch.estimate.offsets[1:]))
         # The off-beats around a beat delimit its window, except for rounding, which is corrected.
-        off_beat, _ = batch.in_estimate("off_beat")
+        off_beat = batch.place_in_estimate("off_beat")
         low, high = times - before, times + after
         first = advance(estimates, retreat(estimates, start, off_beat[number - 1], low), stop, low, "left")
         last = advance(estimates, retreat(estimates, start, off_beat[number], high), stop, high, "left")
@@ -303,7 +307,7 @@ def information_gain(batch: Batch, measure: Measure) -> Scored:
     bins, pairs, entropies = len(edges) - 1, len(reference.counts), []
     for target, beats, near in (
         (reference, estimate, batch.nearest_reference("annotated")),
-        (estimate, reference, batch.in_estimate("annotated")[1]),
+        (estimate, reference, batch.nearest_estimate("annotated")),
     ):
         # Errors are relative to the nearest target, as a share of the enclosing interval, in (-0.5, 0.5].
         first, last = target.offsets[:-1][beats.pair], target.offsets[1:][beats.pair] - 1
