@@ -191,7 +191,7 @@ def discover(search: Search) -> None:
             search.estimates.replace(system, matched)
             if warning:
                 search.warn(warning, system)
-    search.tracks = sorted({*search.references}.union(*map(search.estimates.tracks_of, search.estimates.rows)))
+    search.tracks = sorted({*search.references, *search.estimates.tracks})
     if evaluation.reference.combine is None and any(len(reference) > 1 for reference in search.references.values()):
         search.trouble(("reference", "combine"), "tracks have several references: choose from mean, max, each")
 

@@ -173,6 +173,14 @@ class EstimateTable:
     """The places in each column by systems, in the order of their first estimates; -1, or the end: no estimate."""
     replaced: dict[int, Source] = field(default_factory=dict)
 
+    @property
+    def tracks(self) -> list[str]:
+        """Names of the tracks of which any system has an estimate."""
+        held = np.zeros(len(self.columns), dtype=np.bool_)
+        for row in self.rows.values():
+            held[: len(row)] |= np.frombuffer(row, dtype=np.int64) >= 0
+        return [track for track, is_held in zip(self.columns, held.tolist(), strict=True) if is_held]
+
     def tracks_of(self, system: str) -> list[str]:
         """Names of the tracks of which a system has an estimate."""
         return [track for track, place in zip(self.columns, self.rows[system], strict=False) if place >= 0]

@@ -204,13 +204,14 @@ def show_values(ds: Results, percent: bool) -> npt.NDArray[Any]:
     largest = np.where(known, value, -np.inf).max(axis=0, initial=-np.inf)
     best: Float = np.where(ways == "lower", lowest, largest)
     best[(known.sum(axis=0) < 2) | (ways == "none")] = np.nan
-    for dim, names in across_of(ds.attrs).items() if "across" in ds.attrs else ():
+    if "across" in ds.attrs:  # no deviation across groups is the best one
         axes = axes_of(ds)
-        if "std" in names and dim in axes.groupings:
-            best[[group[axes.groupings.index(dim)] == "std" for group in axes.groups]] = np.nan
-        elif "std" in names:
-            axis = 1 + list(axes.labels).index(dim)
-            np.moveaxis(best, axis, 0)[[label == "std" for label in axes.labels[dim]]] = np.nan
+        for dim, names in across_of(ds.attrs).items():
+            if "std" in names and dim in axes.groupings:
+                best[[group[axes.groupings.index(dim)] == "std" for group in axes.groups]] = np.nan
+            elif "std" in names:
+                axis = 1 + list(axes.labels).index(dim)
+                np.moveaxis(best, axis, 0)[[label == "std" for label in axes.labels[dim]]] = np.nan
     whole, best = "metric" in ds.attrs and is_whole(ds), np.broadcast_to(best, cells.shape)
     percents = np.broadcast_to([percent and not unit for unit in column_of(ds, "unit")], cells.shape)
     like = values_of(ds, "like_best") if "like_best" in ds else None
